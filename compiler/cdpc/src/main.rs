@@ -1,0 +1,2 @@
+//! The `cdpc` command.
+fn main() {}
