@@ -1,0 +1,5 @@
+//! From text to tree.
+//!
+//! - [`ast`]: the syntax tree.
+
+pub mod ast;
