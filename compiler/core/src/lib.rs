@@ -4,13 +4,17 @@
 //! options on every machine. It deliberately does not read files (callers fill a [`source::SourceMap`]), does not colour or print
 //! (callers render a [`diag::Diagnostic`] and write it), and does not generate code.
 //!
-//! The way of a file: [`syntax`] (tokens, tree) → [`sema`] (names, types, constants) → [`typed`] program → [`ir`] →
+//! The way of a file: [`syntax`] (tokens, tree) → [`sema`] (names, types, constants) → [`typed`] program → [`lower`] → [`ir`] →
 //! [`verify`] → [`pass`]es. Every phase returns its value and its diagnostics.
 
 pub mod builtins;
 pub mod diag;
 pub mod ir;
+pub mod lower;
+pub mod pass;
+pub mod sema;
 pub mod source;
 pub mod syntax;
 pub mod typed;
 pub mod types;
+pub mod verify;

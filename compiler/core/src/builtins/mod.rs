@@ -1,0 +1,110 @@
+//! What the language brings along, as data: every later phase matches on these, and nothing else knows the names.
+//!
+//! - [`Register`]: `threadIdx.x` and its kin.
+//! - [`Intrinsic`]: pure functions of their arguments: mathematics and bit operations.
+//! - `sync`: barriers, fences, warp operations and atomics.
+//! - `runtime`: the CUDA runtime calls of device and host code.
+//! - `constants`: `cudaSuccess`, `cudaStreamNonBlocking` and other named values.
+//!
+//! How to add one: `docs/adding-a-builtin.md`.
+
+mod constants;
+mod intrinsic;
+mod runtime;
+mod sync;
+
+pub use constants::{
+    NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text,
+    named_constant, named_constants,
+};
+pub use intrinsic::{Domain, Intrinsic};
+pub use runtime::{RuntimeFn, RuntimeParam, Side};
+pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};
+
+/// Special registers: one thread's place in its grid, and clocks.
+#[allow(missing_docs, reason = "the names are CUDA's")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Register {
+    ThreadIdxX,
+    ThreadIdxY,
+    ThreadIdxZ,
+    BlockIdxX,
+    BlockIdxY,
+    BlockIdxZ,
+    BlockDimX,
+    BlockDimY,
+    BlockDimZ,
+    GridDimX,
+    GridDimY,
+    GridDimZ,
+    WarpSize,
+    LaneId,
+    /// `clock()`: the multiprocessor's cycle counter, 32 bits
+    Clock,
+    /// `clock64()`: the same, 64 bits
+    Clock64,
+    /// `globaltimer()`: nanoseconds, 64 bits
+    GlobalTimer,
+}
+
+impl Register {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::ThreadIdxX,
+        Self::ThreadIdxY,
+        Self::ThreadIdxZ,
+        Self::BlockIdxX,
+        Self::BlockIdxY,
+        Self::BlockIdxZ,
+        Self::BlockDimX,
+        Self::BlockDimY,
+        Self::BlockDimZ,
+        Self::GridDimX,
+        Self::GridDimY,
+        Self::GridDimZ,
+        Self::WarpSize,
+        Self::LaneId,
+        Self::Clock,
+        Self::Clock64,
+        Self::GlobalTimer,
+    ];
+
+    /// As it is written: `threadIdx.x`, `warpSize`, `laneid`, `clock64`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ThreadIdxX => "threadIdx.x",
+            Self::ThreadIdxY => "threadIdx.y",
+            Self::ThreadIdxZ => "threadIdx.z",
+            Self::BlockIdxX => "blockIdx.x",
+            Self::BlockIdxY => "blockIdx.y",
+            Self::BlockIdxZ => "blockIdx.z",
+            Self::BlockDimX => "blockDim.x",
+            Self::BlockDimY => "blockDim.y",
+            Self::BlockDimZ => "blockDim.z",
+            Self::GridDimX => "gridDim.x",
+            Self::GridDimY => "gridDim.y",
+            Self::GridDimZ => "gridDim.z",
+            Self::WarpSize => "warpSize",
+            Self::LaneId => "laneid",
+            Self::Clock => "clock",
+            Self::Clock64 => "clock64",
+            Self::GlobalTimer => "globaltimer",
+        }
+    }
+
+    /// 64 for `clock64` and `globaltimer`, else 32; all are unsigned.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Clock64 | Self::GlobalTimer => 64,
+            _ => 32,
+        }
+    }
+
+    /// The register with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|register| register.name() == name)
+    }
+}

@@ -1,0 +1,155 @@
+//! The CUDA runtime calls: what device code may call (CUDA programming guide 5.6.4) and what `host fn` and `test` may.
+//!
+//! Every call but the ones noted returns `cudaError_t`.
+
+use crate::types::{TypeId, TypeTable};
+
+/// Where a call may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Kernels and what they call.
+    Device,
+    /// `host fn`, `test` and what they call.
+    Host,
+    /// Either.
+    Both,
+    /// Made by launch lowering only; not callable from source.
+    Internal,
+}
+
+/// What a call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RuntimeParam {
+    /// A value of this type, converted as an assignment would.
+    Value(TypeId),
+    /// An address where the call writes a value of this type: `&s`.
+    Out(TypeId),
+    /// An address where the call writes a pointer: `&p`, of type `*T` to a pointer in the global space.
+    OutPointer,
+    /// A device address, of any pointee: generic or global.
+    Address,
+    /// A device address that is only read.
+    ConstAddress,
+    /// A count of bytes or elements: `size_t`, 64 bits in source, as wide as a pointer in PTX.
+    Size,
+    /// A value of `dim3` by value.
+    Dim3,
+    /// A kernel's address.
+    Kernel,
+}
+
+macro_rules! runtime {
+    ($($variant:ident $name:literal $side:ident ($($param:expr),*) -> $result:ident $doc:literal;)*) => {
+        /// A call of the CUDA runtime.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum RuntimeFn {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl RuntimeFn {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// CUDA's name, as it is written in source. Symbols in PTX may carry a prefix: see [`RuntimeFn::symbol`].
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// Where it may stand.
+            #[must_use]
+            pub const fn side(self) -> Side {
+                match self { $(Self::$variant => Side::$side,)* }
+            }
+
+            /// What it takes.
+            #[must_use]
+            pub const fn params(self) -> &'static [RuntimeParam] {
+                use RuntimeParam::*;
+                match self { $(Self::$variant => const { &[$($param,)*] },)* }
+            }
+
+            /// What it returns.
+            #[must_use]
+            pub const fn result(self) -> TypeId {
+                match self { $(Self::$variant => TypeTable::$result,)* }
+            }
+
+            /// One line for the reference and for hovers.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$variant => $doc,)* }
+            }
+        }
+    };
+}
+
+const I32: RuntimeParam = RuntimeParam::Value(TypeTable::I32);
+const U32: RuntimeParam = RuntimeParam::Value(TypeTable::U32);
+const U64: RuntimeParam = RuntimeParam::Value(TypeTable::U64);
+const STREAM: RuntimeParam = RuntimeParam::Value(TypeTable::STREAM);
+const EVENT: RuntimeParam = RuntimeParam::Value(TypeTable::EVENT);
+const ERROR: RuntimeParam = RuntimeParam::Value(TypeTable::CUDA_ERROR);
+const OUT_I32: RuntimeParam = RuntimeParam::Out(TypeTable::I32);
+const OUT_U64: RuntimeParam = RuntimeParam::Out(TypeTable::U64);
+const OUT_F32: RuntimeParam = RuntimeParam::Out(TypeTable::F32);
+const OUT_STREAM: RuntimeParam = RuntimeParam::Out(TypeTable::STREAM);
+const OUT_EVENT: RuntimeParam = RuntimeParam::Out(TypeTable::EVENT);
+
+runtime! {
+    // both sides
+    GetLastError "cudaGetLastError" Both () -> CUDA_ERROR "this thread's last error, which it clears";
+    PeekAtLastError "cudaPeekAtLastError" Both () -> CUDA_ERROR "this thread's last error, which stays";
+    GetErrorString "cudaGetErrorString" Both (ERROR) -> STR "what an error means";
+    GetErrorName "cudaGetErrorName" Both (ERROR) -> STR "an error's name";
+    StreamCreateWithFlags "cudaStreamCreateWithFlags" Both (OUT_STREAM, U32) -> CUDA_ERROR "makes a stream; on the device it needs cudaStreamNonBlocking";
+    StreamDestroy "cudaStreamDestroy" Both (STREAM) -> CUDA_ERROR "gives a stream back once its work is done";
+    StreamWaitEvent "cudaStreamWaitEvent" Both (STREAM, EVENT, U32) -> CUDA_ERROR "what follows in the stream waits for the event";
+    EventCreateWithFlags "cudaEventCreateWithFlags" Both (OUT_EVENT, U32) -> CUDA_ERROR "makes an event; on the device it needs cudaEventDisableTiming";
+    EventRecord "cudaEventRecord" Both (EVENT, STREAM) -> CUDA_ERROR "the event stands for all work in the stream so far";
+    EventDestroy "cudaEventDestroy" Both (EVENT) -> CUDA_ERROR "gives an event back";
+    GetDevice "cudaGetDevice" Both (OUT_I32) -> CUDA_ERROR "the current device's ordinal";
+    GetDeviceCount "cudaGetDeviceCount" Both (OUT_I32) -> CUDA_ERROR "how many devices there are";
+    DeviceGetAttribute "cudaDeviceGetAttribute" Both (OUT_I32, I32, I32) -> CUDA_ERROR "one attribute of a device";
+    DeviceGetLimit "cudaDeviceGetLimit" Both (OUT_U64, I32) -> CUDA_ERROR "a limit in force";
+    DeviceGetCacheConfig "cudaDeviceGetCacheConfig" Both (OUT_I32) -> CUDA_ERROR "the preferred cache configuration";
+    RuntimeGetVersion "cudaRuntimeGetVersion" Both (OUT_I32) -> CUDA_ERROR "the runtime's version; device code sees a constant (6000 seen on an H200)";
+    Malloc "cudaMalloc" Both (OutPointer, Size) -> CUDA_ERROR "device memory; in device code from the heap of cudaLimitMallocHeapSize";
+    Free "cudaFree" Both (Address) -> CUDA_ERROR "gives memory of cudaMalloc back";
+    MemcpyAsync "cudaMemcpyAsync" Both (Address, ConstAddress, Size, I32, STREAM) -> CUDA_ERROR "copies bytes within device memory";
+    // device only
+    DeviceMalloc "malloc" Device (Size) -> VOID_POINTER "memory from the device heap, null when there is none left";
+    DeviceFree "free" Device (Address) -> VOID "gives memory of malloc back";
+    // host only
+    DeviceSynchronize "cudaDeviceSynchronize" Host () -> CUDA_ERROR "waits for everything that was launched";
+    DeviceSetLimit "cudaDeviceSetLimit" Host (I32, U64) -> CUDA_ERROR "sets a limit; the launch pool's before the first kernel runs";
+    DeviceReset "cudaDeviceReset" Host () -> CUDA_ERROR "waits and gives everything back";
+    StreamSynchronize "cudaStreamSynchronize" Host (STREAM) -> CUDA_ERROR "waits for a stream";
+    EventSynchronize "cudaEventSynchronize" Host (EVENT) -> CUDA_ERROR "waits for an event";
+    EventElapsedTime "cudaEventElapsedTime" Host (OUT_F32, EVENT, EVENT) -> CUDA_ERROR "milliseconds between two events";
+    HostTime "seconds" Host () -> F64 "seconds since the program started";
+    // made by launch lowering (guide 4.18.6)
+    GetParameterBuffer "cudaGetParameterBuffer" Internal (Size, Size) -> VOID_POINTER "V1: a buffer by alignment and size";
+    LaunchDevice "cudaLaunchDevice" Internal (Kernel, Address, Dim3, Dim3, U32, STREAM) -> CUDA_ERROR "V1: starts the kernel";
+    GetParameterBufferV2 "cudaGetParameterBufferV2" Internal (Kernel, Dim3, Dim3, U32) -> VOID_POINTER "V2: a buffer for this launch, null when refused";
+    LaunchDeviceV2 "cudaLaunchDeviceV2" Internal (Address, STREAM) -> CUDA_ERROR "V2: starts what the buffer describes";
+}
+
+impl RuntimeFn {
+    /// The call with this name in source.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|call| call.name() == name && call.side() != Side::Internal)
+    }
+
+    /// The device runtime's symbol in PTX: CDP2's calls carry a prefix, so that they cannot be taken for CDP1's (cdp2 rule R27);
+    /// `malloc` and `free` are the driver's own.
+    #[must_use]
+    pub fn symbol(self) -> String {
+        let name = self.name();
+        match name.strip_prefix("cuda") {
+            Some(rest) => format!("__cudaCDP2{rest}"),
+            None => name.to_owned(),
+        }
+    }
+}

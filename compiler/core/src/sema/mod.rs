@@ -1,0 +1,1 @@
+//! Names, types and constants: from the syntax tree to the typed program.
