@@ -39,12 +39,67 @@ codes! {
     // 01: lexical and syntax
 
     // 02: names and types
+    E0201 "name is not declared";
+    E0202 "name is declared twice";
+    E0203 "types do not match";
+    E0204 "wrong number of arguments";
+    E0205 "type is not declared";
+    E0206 "no such field";
+    E0207 "this cannot be called";
+    E0208 "operator does not work on these types";
+    E0209 "conversion is not possible";
+    E0210 "assignment to what cannot be changed";
+    E0211 "not a place in memory";
+    E0212 "literal does not fit its type";
+    E0213 "value is not known at compile time";
+    E0214 "constant computation fails";
+    E0215 "variable is used before it is assigned";
+    E0216 "not every path returns a value";
+    E0217 "`break` or `continue` outside a loop";
+    E0218 "`return` does not fit the function's result";
+    E0220 "compile-time arguments are wrong or cannot be inferred";
+    E0221 "definition contains itself";
+    E0222 "type cannot be inferred";
+    E0223 "fields of a value are missing, doubled or unknown";
+    E0224 "format does not fit its arguments";
+    E0225 "`switch` case is wrong";
+    E0226 "unknown attribute, or an attribute that does not belong here";
+    E0227 "file cannot be imported";
+    E0228 "only pointers can be dereferenced";
+    E0229 "this cannot be indexed";
+    E0230 "a value is needed, but there is none";
+    E0231 "pointers are to different address spaces";
+    E0232 "write through a pointer to `const`";
+    E0233 "declaration is not allowed here";
+    E0234 "host code and device code are mixed up";
 
     // 03: layout and attributes
+    E0301 "attribute's value is wrong";
+    E0302 "kernel parameters take too many bytes";
+    E0303 "type cannot be used here";
+    E0304 "array length is wrong";
+    E0305 "symbol name is taken or not usable";
 
     // 04: launch and device runtime
+    E0401 "kernels are launched, not called";
+    E0402 "only kernels can be launched";
+    E0403 "a kernel or function is not a value";
+    E0404 "kernels return nothing";
+    E0405 "device code cannot wait for a child grid";
+    E0406 "launch configuration is never valid";
+    E0407 "launch configuration has the wrong type";
+    E0408 "device streams need cudaStreamNonBlocking";
+    E0409 "device events need cudaEventDisableTiming";
+    E0410 "events do not work on the tail and fire-and-forget streams";
+    E0411 "call does not exist in device code";
+    E0412 "streams and events belong to the grid that made them";
+    E0413 "launch interface cannot serve this stream";
+    W0401 "nobody looks at the result of this launch";
 
     // 05: memory
+    E0501 "child grid is given private memory";
+    E0502 "`constant` memory is never written on the device";
+    E0503 "read-only cache load of memory that is not global";
 
     // 06: back end and link
 
