@@ -37,6 +37,37 @@ macro_rules! codes {
 
 codes! {
     // 01: lexical and syntax
+    E0101 "unknown character";
+    E0102 "comment that is not closed";
+    E0103 "string or character literal that is not closed";
+    E0104 "escape sequence or character literal that does not exist";
+    E0105 "malformed number";
+    E0106 "number that is too large";
+    E0107 "bracket that is not closed";
+    E0108 "closing bracket without an opening one";
+    E0109 "file that is too large";
+    E0110 "nesting that is too deep";
+    E0111 "missing semicolon";
+    E0112 "something else was expected";
+    E0113 "not an item";
+    E0114 "declaration in the order of C";
+    E0115 "CUDA C++ where an item is expected";
+    E0116 "`for` in the form of C";
+    E0117 "`++` or `--`";
+    E0118 "conversion in the form of C";
+    E0119 "`->` in an expression";
+    E0120 "`?:`";
+    E0121 "operator of another language";
+    E0122 "`=` in a condition";
+    E0123 "chained comparison";
+    E0124 "compile-time parameters in angle brackets";
+    E0125 "struct value in braces";
+    E0126 "launch configuration of the wrong length";
+    E0127 "body without braces";
+    E0128 "`case` in the form of C";
+    E0129 "range that includes its end";
+    E0130 "semicolon too many";
+    E0131 "parameter or field in the order of C";
 
     // 02: names and types
     E0201 "name is not declared";
