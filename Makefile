@@ -1,0 +1,47 @@
+# Everything here does the set-up that it needs; from a clean clone `make demo` or `make test` is all there is to type.
+
+CARGO ?= cargo
+HELLO := lang-tests/run/nested_hello.cdp
+DEMO  := target/demo
+# one architecture for the demonstration's files; `make demo ARCH=sm_80` for another
+ARCH  ?= sm_90
+
+# cargo-nextest runs the tests of all crates in parallel; plain cargo does as well
+TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bless check bench-compile clean
+
+help: ## show this list
+	@echo 'cdpc, a compiler for GPU kernels that launch kernels'
+	@echo
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+	@echo
+	@echo '  demo and test each install what they need first (see scripts/setup.sh)'
+
+setup: ## install LLVM 22 and the CUDA 13 parts, where they are missing
+	@scripts/setup.sh
+
+build: setup ## build the compiler (target/release/cdpc)
+	$(CARGO) build --release --package cdpc
+
+demo: build ## compile, show, link and run lang-tests/run/nested_hello.cdp
+	@scripts/demo.sh "target/release/cdpc" $(HELLO) $(DEMO) $(ARCH)
+
+test: setup ## run every test
+	INSTA_UPDATE=no $(CARGO) $(TEST) --workspace
+	$(CARGO) test --quiet --workspace --doc
+
+bless: setup ## take the present output as the expected one: golden PTX and blessed diagnostics; then read the diff
+	INSTA_UPDATE=always INSTA_FORCE_PASS=1 CDPC_BLESS=1 $(CARGO) $(TEST) --workspace
+	@git status --short -- lang-tests ptx-golden compiler
+
+check: setup ## formatting and lints, warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+bench-compile: build ## compare compile times with nvcc's, whole process, in one run
+	@python3 scripts/bench_compile.py target/release/cdpc
+
+clean: ## remove what was built; the toolkit in .cuda stays
+	$(CARGO) clean
