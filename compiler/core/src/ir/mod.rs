@@ -21,6 +21,7 @@
 //! The rules that a module must keep are in [`crate::verify`].
 
 mod builder;
+pub mod eval;
 mod place;
 mod text;
 

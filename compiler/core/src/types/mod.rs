@@ -516,15 +516,10 @@ impl Float {
         }
     }
 
-    /// The bit pattern nearest to a value, ties to even.
+    /// The bit pattern nearest to a value, ties to even, in one rounding.
     #[must_use]
     pub fn round(self, value: f64) -> u64 {
-        match self {
-            Self::F16 => u64::from(half::f16::from_f64(value).to_bits()),
-            Self::Bf16 => u64::from(half::bf16::from_f64(value).to_bits()),
-            Self::F32 => u64::from((value as f32).to_bits()),
-            Self::F64 => value.to_bits(),
-        }
+        crate::ir::eval::round(self, value)
     }
 }
 
