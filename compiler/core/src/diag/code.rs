@@ -125,7 +125,6 @@ codes! {
     E0411 "call does not exist in device code";
     E0412 "streams and events belong to the grid that made them";
     E0413 "launch interface cannot serve this stream";
-    W0401 "nobody looks at the result of this launch";
 
     // 05: memory
     E0501 "child grid is given private memory";
@@ -149,4 +148,21 @@ impl Code {
     pub fn severity(self) -> Severity {
         if self.id().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
+    E0720 "assertion failed";
+    E0721 "signed overflow";
+    E0722 "division by zero";
+    E0723 "shift by the width or more";
+    E0724 "access outside of memory";
+    E0725 "access through a null pointer";
+    E0726 "misaligned access";
+    E0727 "write to constant memory";
+    E0728 "access to memory that was given back";
+    E0729 "pointer to the private memory of another thread";
+    E0730 "limit on steps is reached";
+    E0731 "calls nest too deeply";
+    E0732 "a call of the CUDA runtime failed";
+    E0733 "barrier that not every thread reaches";
+    E0734 "stream or event used as it may not be";
+    E0735 "not available in the reference executor";
+    E0736 "output cannot be written";
 }
