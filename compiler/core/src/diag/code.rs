@@ -134,20 +134,6 @@ codes! {
     // 06: back end and link
 
     // 07: run time
-}
-
-impl Code {
-    /// The code with this name, in either case.
-    #[must_use]
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|code| code.id().eq_ignore_ascii_case(id))
-    }
-
-    /// Lints start with `W`.
-    #[must_use]
-    pub fn severity(self) -> Severity {
-        if self.id().starts_with('W') { Severity::Warning } else { Severity::Error }
-    }
     E0720 "assertion failed";
     E0721 "signed overflow";
     E0722 "division by zero";
@@ -165,4 +151,18 @@ impl Code {
     E0734 "stream or event used as it may not be";
     E0735 "not available in the reference executor";
     E0736 "output cannot be written";
+}
+
+impl Code {
+    /// The code with this name, in either case.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.id().eq_ignore_ascii_case(id))
+    }
+
+    /// Lints start with `W`.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        if self.id().starts_with('W') { Severity::Warning } else { Severity::Error }
+    }
 }
