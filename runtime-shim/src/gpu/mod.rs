@@ -1,0 +1,26 @@
+//! The GPU, through cudarc's binding of the driver API. Nothing here panics when the driver is missing: [`Driver::open`] looks first.
+//!
+//! - [`driver`]: is there a driver, which version, which GPUs.
+//! - [`context`]: the primary context of one GPU; memory, limits, synchronisation.
+//! - [`memory`]: [`DevicePtr`] and [`DeviceBuffer`].
+//! - [`module`]: a loaded cubin, its kernels and variables; launching.
+//! - [`stream`]: host streams and events.
+//! - [`explain`]: what an error number means and what usually causes it.
+//!
+//! Device `printf` writes into a ring in GPU memory that the driver empties, to the standard output of the process, at synchronisation; a
+//! full ring overwrites its oldest part and says nothing. The driver offers no way to ask whether that happened. So: the ring's size
+//! can be set ([`context::LIMITS`]), and a module whose code counts what it prints ([`crate::manifest::Manifest::printf_counter`]) lets
+//! [`crate::session::Module::check_printf`] tell.
+
+pub mod context;
+pub mod driver;
+pub mod explain;
+pub mod memory;
+pub mod module;
+pub mod stream;
+
+pub use context::Context;
+pub use driver::{Device, Driver};
+pub use memory::{DeviceBuffer, DevicePtr};
+pub use module::{Dim3, Function, LaunchConfig, LoadedModule};
+pub use stream::{Event, Stream};

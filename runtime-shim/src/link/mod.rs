@@ -1,0 +1,290 @@
+//! PTX and the device runtime library in, a cubin out: nvJitLink in this process, no GPU needed.
+//!
+//! - [`Linker`]: an opened library; opening costs about 10 ms, so keep it, or open it on a thread of its own while the PTX is made.
+//! - [`LinkOptions`]: target, optimisation, line tables, whether the device runtime is linked in (it reserves memory on the GPU, so
+//!   only where a kernel launches or calls it).
+//! - [`log`]: what the assembler said, line by line.
+
+mod api;
+mod log;
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+
+use crate::arch::{Arch, Version};
+use crate::error::{Error, Result};
+use crate::toolkit::{Component, Toolkit};
+use api::{Api, Failure, Job, Kind};
+pub use log::{Gravity, PtxProblem};
+
+/// Something to link.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// PTX text.
+    Ptx {
+        /// How logs call it.
+        name: &'a str,
+        /// The text.
+        text: &'a str,
+    },
+    /// A relocatable cubin.
+    Cubin {
+        /// How logs call it.
+        name: &'a str,
+        /// Its bytes.
+        bytes: &'a [u8],
+    },
+    /// A file made by nvcc: `.o`, `.a`, `.cubin`, `.fatbin` or `.ptx` by its name.
+    File(&'a Path),
+}
+
+/// How to link.
+#[derive(Clone, Debug)]
+pub struct LinkOptions {
+    /// The target.
+    pub arch: Arch,
+    /// The assembler's optimisation, 0 to 3.
+    pub level: u8,
+    /// Keep the line tables of the PTX.
+    pub lineinfo: bool,
+    /// Let the assembler fuse multiplications and additions. Off, because the PTX says itself where to fuse.
+    pub fmad: bool,
+    /// Link libcudadevrt.a in.
+    pub device_runtime: bool,
+    /// Put register and stack use of every kernel into the log.
+    pub verbose: bool,
+    /// At most so many registers a thread.
+    pub max_registers: Option<u32>,
+    /// Where to keep PTX that the assembler refuses; with `None` it is not kept.
+    pub keep_refused_ptx: Option<PathBuf>,
+}
+
+impl LinkOptions {
+    /// Level 3, no line tables, no fusing, no device runtime.
+    #[must_use]
+    pub const fn new(arch: Arch) -> Self {
+        Self {
+            arch,
+            level: 3,
+            lineinfo: false,
+            fmad: false,
+            device_runtime: false,
+            verbose: false,
+            max_registers: None,
+            keep_refused_ptx: None,
+        }
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let mut list = vec![format!("-arch={}", self.arch)];
+        // nvJitLink itself takes 0 and 3 only; the levels between go to the assembler
+        match self.level {
+            0 => list.push("-O0".to_owned()),
+            1 | 2 => list.push(format!("-Xptxas=-O{}", self.level)),
+            _ => list.push("-O3".to_owned()),
+        }
+        list.push(format!("-fma={}", u8::from(self.fmad)));
+        if self.lineinfo {
+            list.push("-lineinfo".to_owned());
+        }
+        if self.verbose {
+            list.push("-Xptxas=-v".to_owned());
+        }
+        if let Some(count) = self.max_registers {
+            list.push(format!("-maxrregcount={count}"));
+        }
+        list
+    }
+}
+
+/// A linked cubin.
+#[derive(Clone, Debug)]
+pub struct Cubin {
+    /// The ELF file.
+    pub bytes: Vec<u8>,
+    /// Warnings and, with [`LinkOptions::verbose`], statistics; empty when there is nothing to say.
+    pub log: String,
+}
+
+/// An opened nvJitLink.
+pub struct Linker {
+    api: Api,
+    path: PathBuf,
+    device_runtime: Option<PathBuf>,
+    toolkit: Option<Toolkit>,
+}
+
+impl std::fmt::Debug for Linker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Linker").field("path", &self.path).field("version", &self.version()).finish_non_exhaustive()
+    }
+}
+
+impl Linker {
+    /// Opens the toolkit's nvJitLink. The device runtime library is asked for when a link first needs it.
+    ///
+    /// # Errors
+    /// When nvJitLink is missing or unusable.
+    pub fn new(toolkit: Toolkit) -> Result<Self> {
+        let mut linker = Self::open(toolkit.require(Component::NvJitLink)?)?;
+        linker.toolkit = Some(toolkit);
+        Ok(linker)
+    }
+
+    /// Opens the library at `path`.
+    ///
+    /// # Errors
+    /// [`Error::ComponentUnusable`].
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self { api: Api::open(path)?, path: path.to_path_buf(), device_runtime: None, toolkit: None })
+    }
+
+    /// Uses this device runtime library, whatever the toolkit has.
+    #[must_use]
+    pub fn with_device_runtime(mut self, library: PathBuf) -> Self {
+        self.device_runtime = Some(library);
+        self
+    }
+
+    /// The CUDA version the library belongs to.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.api.version()
+    }
+
+    /// The library's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The architectures it can build for.
+    #[must_use]
+    pub fn supported_archs(&self) -> Vec<Arch> {
+        Arch::supported_by(self.version())
+    }
+
+    /// Links `inputs`.
+    ///
+    /// # Errors
+    /// The assembler's and the linker's complaints, an unsupported target, a missing device runtime.
+    pub fn link(&self, inputs: &[Input<'_>], options: &LinkOptions) -> Result<Cubin> {
+        options.arch.check(self.version())?;
+        // asked for before anything is assembled: a missing library should not cost a compilation
+        let runtime = if options.device_runtime { Some(self.device_runtime_library()?) } else { None };
+        let arguments: Vec<CString> = options.arguments().iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
+        let job = self.api.begin(&arguments).map_err(|failure| self.begin_error(failure, options))?;
+        if let Some(library) = &runtime {
+            job.add_file(Kind::Library, &c_string(library)?).map_err(|failure| runtime_error(&job, failure, options, library))?;
+        }
+        for input in inputs {
+            add(&job, input, options)?;
+        }
+        job.complete().map_err(|failure| link_error(&job, failure, options, &[]))?;
+        let bytes = job.cubin().map_err(|failure| link_error(&job, failure, options, &[]))?;
+        let log = [job.error_log(), job.info_log()].iter().filter(|l| !l.is_empty()).cloned().collect::<Vec<_>>().join("\n");
+        Ok(Cubin { bytes, log })
+    }
+
+    /// Links one PTX text that is called `module.ptx` in logs.
+    ///
+    /// # Errors
+    /// As [`Linker::link`].
+    pub fn link_ptx(&self, ptx: &str, options: &LinkOptions) -> Result<Cubin> {
+        self.link(&[Input::Ptx { name: "module.ptx", text: ptx }], options)
+    }
+
+    fn device_runtime_library(&self) -> Result<PathBuf> {
+        if let Some(library) = &self.device_runtime {
+            return Ok(library.clone());
+        }
+        match &self.toolkit {
+            Some(toolkit) => toolkit.require(Component::CudaDevRt).map(Path::to_path_buf),
+            None => Err(Error::ComponentMissing { component: Component::CudaDevRt, looked_at: Vec::new() }),
+        }
+    }
+
+    fn begin_error(&self, failure: Failure, options: &LinkOptions) -> Error {
+        if matches!(failure.code, api::ERROR_UNRECOGNIZED_ARCH | api::ERROR_UNSUPPORTED_ARCH) {
+            return Error::UnsupportedArch {
+                asked: options.arch.to_string(),
+                supported: self.supported_archs().iter().map(ToString::to_string).collect(),
+                toolkit: Some(self.version()),
+            };
+        }
+        let log = format!("options: {}", options.arguments().join(" "));
+        Error::LinkFailed { call: failure.call, result: failure.name(), log }
+    }
+}
+
+fn add(job: &Job<'_>, input: &Input<'_>, options: &LinkOptions) -> Result<()> {
+    match *input {
+        Input::Ptx { name, text } => {
+            // the library wants a NUL behind the text although it is told the length
+            let mut bytes = Vec::with_capacity(text.len() + 1);
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(0);
+            job.add_data(Kind::Ptx, &bytes, &c_name(name)).map_err(|failure| link_error(job, failure, options, &[(name, text)]))
+        }
+        Input::Cubin { name, bytes } => {
+            job.add_data(Kind::Cubin, bytes, &c_name(name)).map_err(|failure| link_error(job, failure, options, &[]))
+        }
+        Input::File(path) => {
+            let kind = match path.extension().and_then(|e| e.to_str()) {
+                Some("a") => Kind::Library,
+                Some("cubin") => Kind::Cubin,
+                Some("fatbin") => Kind::Fatbin,
+                Some("ptx") => Kind::Ptx,
+                _ => Kind::Object,
+            };
+            // its own complaint about a missing file names no reason
+            std::fs::metadata(path).map_err(|source| Error::Io { action: "read", path: path.to_path_buf(), source })?;
+            job.add_file(kind, &c_string(path)?).map_err(|failure| link_error(job, failure, options, &[]))
+        }
+    }
+}
+
+fn runtime_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, library: &Path) -> Error {
+    // nvJitLink calls the library "bad input" when none of its cubins fits the target, and also when it is no library
+    let readable = std::fs::read(library).is_ok_and(|bytes| bytes.starts_with(b"!<arch>\n"));
+    match failure.code {
+        api::ERROR_INVALID_INPUT if readable => {
+            Error::NoDeviceRuntimeForArch { arch: options.arch, library: library.to_path_buf() }
+        }
+        api::ERROR_INVALID_INPUT => Error::ComponentUnusable {
+            component: Component::CudaDevRt,
+            path: library.to_path_buf(),
+            reason: "it is no library archive".to_owned(),
+        },
+        _ => link_error(job, failure, options, &[]),
+    }
+}
+
+fn link_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, ptx: &[(&str, &str)]) -> Error {
+    let log = job.error_log();
+    let symbols = log::unresolved(&log);
+    if !symbols.is_empty() {
+        return Error::Unresolved { symbols, device_runtime: options.device_runtime, log };
+    }
+    let text = ptx.first().map_or("", |(_, text)| *text);
+    let problems = log::problems(&log, text);
+    if failure.code == api::ERROR_PTX_COMPILE || !problems.is_empty() {
+        let saved = options.keep_refused_ptx.as_ref().filter(|path| std::fs::write(path, text).is_ok()).cloned();
+        return Error::Assembler { arch: options.arch, problems, log, saved };
+    }
+    Error::LinkFailed { call: failure.call, result: failure.name(), log }
+}
+
+/// A name for logs; NUL bytes, which C cannot hold, become spaces.
+fn c_name(name: &str) -> CString {
+    CString::new(name.replace('\0', " ")).unwrap_or_default()
+}
+
+fn c_string(path: &Path) -> Result<CString> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::Io {
+        action: "read",
+        path: path.to_path_buf(),
+        source: std::io::Error::new(std::io::ErrorKind::InvalidInput, "the path contains a NUL byte"),
+    })
+}
