@@ -1,0 +1,165 @@
+//! `cdpc build`: artefacts from a source.
+
+use std::path::{Path, PathBuf};
+
+use cdp_runtime::Component;
+
+use super::layout;
+use crate::artefact::{self, Artefact, Target};
+use crate::driver::{Build, Generated, Linked};
+use crate::failure::{Failure, Result};
+use crate::listing::{ptx, sass};
+use crate::options::Compile;
+use crate::report::Reporter;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The source, `-` for standard input
+    file: PathBuf,
+    /// Where to write, `-` for standard output; with several kinds, a folder or a name that gets each kind's ending
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// What to write, one or more of these
+    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "cubin")]
+    emit: Vec<Emit>,
+    #[command(flatten)]
+    compile: Compile,
+}
+
+/// A kind of artefact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    /// The syntax tree
+    Ast,
+    /// The intermediate representation, launches whole
+    Ir,
+    /// The same with launches turned into runtime calls, as it is compiled
+    LoweredIr,
+    /// LLVM's representation, optimised
+    LlvmIr,
+    /// PTX; needs no CUDA toolkit
+    Ptx,
+    /// Machine code, linked and ready to load
+    Cubin,
+    /// Disassembled machine code
+    Sass,
+    /// The manifest: kernels, parameters, launch sites, as JSON
+    Layout,
+    /// A Makefile rule
+    DepInfo,
+}
+
+impl Emit {
+    const fn ending(self) -> &'static str {
+        match self {
+            Self::Ast => "ast",
+            Self::Ir => "ir",
+            Self::LoweredIr => "lowered.ir",
+            Self::LlvmIr => "ll",
+            Self::Ptx => "ptx",
+            Self::Cubin => "cubin",
+            Self::Sass => "sass",
+            Self::Layout => "json",
+            Self::DepInfo => "d",
+        }
+    }
+
+    const fn needs_code(self) -> bool {
+        !matches!(self, Self::Ast | Self::Ir | Self::DepInfo)
+    }
+
+    const fn needs_cubin(self) -> bool {
+        matches!(self, Self::Cubin | Self::Sass)
+    }
+}
+
+/// # Errors
+/// Those of the source, the toolkit and the disk. After one, nothing is written.
+pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
+    let mut kinds: Vec<Emit> = Vec::new();
+    for kind in &args.emit {
+        if !kinds.contains(kind) {
+            kinds.push(*kind);
+        }
+    }
+    let targets = targets(args, &kinds)?;
+    let build = Build::begin(&args.file, &args.compile, reporter, kinds.iter().any(|kind| kind.needs_cubin()))?;
+    let code = if kinds.iter().any(|kind| kind.needs_code()) { Some(build.generate(&args.compile)?) } else { None };
+    let linked = match &code {
+        Some(code) if kinds.iter().any(|kind| kind.needs_cubin()) => Some(build.link(code, &args.compile)?),
+        _ => None,
+    };
+    let mut artefacts = Vec::new();
+    for (kind, target) in kinds.iter().zip(&targets) {
+        let bytes = match kind {
+            Emit::DepInfo => rule(&kinds, &targets, &args.file).into_bytes(),
+            _ => bytes(*kind, &build, code.as_ref(), linked.as_ref())?,
+        };
+        artefacts.push(Artefact { target: target.clone(), bytes });
+    }
+    artefact::write_all(&artefacts)
+}
+
+fn bytes(kind: Emit, build: &Build<'_>, code: Option<&Generated>, linked: Option<&Linked>) -> Result<Vec<u8>> {
+    let missing = || Failure::bug("a stage that is needed did not run");
+    let code = || code.ok_or_else(missing);
+    let linked_code = || linked.ok_or_else(missing);
+    Ok(match kind {
+        Emit::Ast => build.ast_text().into_bytes(),
+        Emit::Ir => build.ir_text().into_bytes(),
+        Emit::LoweredIr => code()?.lowered_ir.clone().into_bytes(),
+        Emit::LlvmIr => code()?.llvm_ir.clone().into_bytes(),
+        Emit::Ptx => code()?.ptx.clone().into_bytes(),
+        Emit::Cubin => linked_code()?.cubin.clone(),
+        Emit::Sass => {
+            let listing = sass::disassemble(build.toolkit().require(Component::Nvdisasm)?, &linked_code()?.cubin)?;
+            let ours = ptx::functions(&code()?.ptx);
+            sass::only(&listing, |symbol| ours.iter().any(|function| function.symbol == symbol)).into_bytes()
+        }
+        Emit::Layout => layout::json_text(&code()?.manifest, linked.map(|linked| &linked.info))?.into_bytes(),
+        Emit::DepInfo => Vec::new(),
+    })
+}
+
+/// Where each kind goes.
+fn targets(args: &Args, kinds: &[Emit]) -> Result<Vec<Target>> {
+    let stdin = args.file == Path::new("-");
+    let stem = if stdin { PathBuf::from("a") } else { args.file.file_stem().map(PathBuf::from).unwrap_or_default() };
+    let named = |base: &Path, kind: Emit| {
+        let mut name = base.as_os_str().to_owned();
+        name.push(".");
+        name.push(kind.ending());
+        Target::File(PathBuf::from(name))
+    };
+    match (&args.output, kinds) {
+        (Some(output), [_]) if output == Path::new("-") => Ok(vec![Target::Stdout]),
+        (Some(output), _) if output == Path::new("-") => {
+            Err(Failure::usage("`-o -` takes one kind of artefact").help("give `--emit` one kind, or `-o` a folder"))
+        }
+        (Some(output), _) if output.is_dir() => Ok(kinds.iter().map(|kind| named(&output.join(&stem), *kind)).collect()),
+        (Some(output), [_]) => Ok(vec![Target::File(output.clone())]),
+        (Some(output), _) => Ok(kinds.iter().map(|kind| named(output, *kind)).collect()),
+        // a filter: source in, text out
+        (None, [kind]) if stdin && *kind != Emit::Cubin => Ok(vec![Target::Stdout]),
+        (None, _) => Ok(kinds.iter().map(|kind| named(&stem, *kind)).collect()),
+    }
+}
+
+/// A rule that says what the other artefacts are made from.
+fn rule(kinds: &[Emit], targets: &[Target], source: &Path) -> String {
+    let escape = |path: &Path| path.display().to_string().replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ");
+    let made = kinds.iter().zip(targets).filter_map(|(kind, target)| match target {
+        Target::File(path) if *kind != Emit::DepInfo => Some(escape(path)),
+        _ => None,
+    });
+    let mut made: Vec<String> = made.collect();
+    if source == Path::new("-") {
+        return String::new();
+    }
+    if made.is_empty() {
+        made.push(escape(Path::new(source.file_stem().unwrap_or_default())) + ".cubin");
+    }
+    // the second rule keeps make going when the source is renamed
+    format!("{}: {}\n\n{}:\n", made.join(" "), escape(source), escape(source))
+}
