@@ -1,5 +1,43 @@
-//! From text to tree.
+//! From text to tree, and from text to better-looking text.
 //!
 //! - [`ast`]: the syntax tree.
+//! - `token`, `lexer`, `literal`: text to tokens and comments; everything lexical is reported there.
+//! - `brackets`: pairs every bracket and limits their depth, so that recovery can rely on both.
+//! - `mistakes`, `c_for`, `c_like`: habits from other languages, reported and replaced by tokens that parse.
+//! - `items`: one stretch of tokens an item. `parser` runs the generated parser (`grammar.lalrpop`, `state` holds its actions) over
+//!   each; where it stops, `repair` says why in the words of `expected`, changes the tokens, and it starts again.
+//! - `format`: the formatter.
+//!
+//! [`parse`] never fails: it gives a tree and diagnostics. What could not be parsed is an `Error` node.
 
 pub mod ast;
+mod brackets;
+mod c_for;
+mod c_like;
+mod expected;
+mod items;
+mod lexer;
+mod literal;
+mod mistakes;
+mod parser;
+mod repair;
+mod source_text;
+mod state;
+mod token;
+
+pub use parser::parse;
+
+lalrpop_util::lalrpop_mod!(
+    #[allow(
+        clippy::all,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        missing_docs,
+        unused,
+        reason = "generated"
+    )]
+    grammar,
+    "/grammar.rs"
+);
