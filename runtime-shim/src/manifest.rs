@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn wrong_json_is_an_error() {
-        for text in ["", "[]", "{\"kernel\": []}", "{\"kernels\": [{}]}"] {
+        for text in ["", "[1]", "{\"kernel\": []}", "{\"kernels\": [{}]}"] {
             assert_eq!(Manifest::from_json(text).unwrap_err().code(), "E0630");
         }
         assert_eq!(Manifest::from_json("{}").unwrap(), Manifest::default());

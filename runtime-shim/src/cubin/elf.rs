@@ -103,9 +103,11 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// Names of functions and variables without a section.
+    /// Names of functions and variables without a section; names with a dot in front are the linker's own.
     pub(super) fn undefined(&self) -> Vec<String> {
-        let undefined = |s: &&Symbol<'_>| s.is_undefined && matches!(s.kind, STT_FUNC | STT_OBJECT);
-        self.symbols.iter().filter(undefined).filter(|s| !s.name.is_empty()).map(|s| s.name.to_owned()).collect()
+        let undefined = |s: &&Symbol<'_>| {
+            s.is_undefined && matches!(s.kind, STT_FUNC | STT_OBJECT) && !s.name.is_empty() && !s.name.starts_with('.')
+        };
+        self.symbols.iter().filter(undefined).map(|s| s.name.to_owned()).collect()
     }
 }

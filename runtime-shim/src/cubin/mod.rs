@@ -25,7 +25,8 @@ pub struct CubinInfo {
     pub kernels: Vec<Kernel>,
     /// The variables in global and constant memory by name.
     pub globals: Vec<Global>,
-    /// Symbols that still have no definition.
+    /// Functions and variables without a definition. In a linked cubin these are the calls that the driver answers: `vprintf`, `malloc`,
+    /// `__cuda_syscall_…`.
     pub undefined: Vec<String>,
 }
 

@@ -42,6 +42,7 @@ pub(super) struct Failure {
 
 pub(super) const ERROR_INVALID_INPUT: c_int = 3;
 pub(super) const ERROR_PTX_COMPILE: c_int = 4;
+pub(super) const ERROR_INCORRECT_INPUT_TYPE: c_int = 12;
 pub(super) const ERROR_UNRECOGNIZED_ARCH: c_int = 16;
 pub(super) const ERROR_UNSUPPORTED_ARCH: c_int = 17;
 
@@ -60,7 +61,7 @@ impl Failure {
             9 => "NVJITLINK_ERROR_FINALIZE",
             10 => "NVJITLINK_ERROR_NULL_INPUT",
             11 => "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS",
-            12 => "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
+            ERROR_INCORRECT_INPUT_TYPE => "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
             13 => "NVJITLINK_ERROR_ARCH_MISMATCH",
             14 => "NVJITLINK_ERROR_OUTDATED_LIBRARY",
             15 => "NVJITLINK_ERROR_MISSING_FATBIN",

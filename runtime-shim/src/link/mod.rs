@@ -45,7 +45,7 @@ pub struct LinkOptions {
     pub arch: Arch,
     /// The assembler's optimisation, 0 to 3.
     pub level: u8,
-    /// Keep the line tables of the PTX.
+    /// Line tables. What `.loc` directives the PTX has come through in any case; this gives PTX without them a table of its own lines.
     pub lineinfo: bool,
     /// Let the assembler fuse multiplications and additions. Off, because the PTX says itself where to fuse.
     pub fmad: bool,
@@ -83,7 +83,8 @@ impl LinkOptions {
             1 | 2 => list.push(format!("-Xptxas=-O{}", self.level)),
             _ => list.push("-O3".to_owned()),
         }
-        list.push(format!("-fma={}", u8::from(self.fmad)));
+        // nvJitLink's own `-fma=0` reaches link-time optimisation only, not the assembly of PTX
+        list.push(format!("-Xptxas=--fmad={}", self.fmad));
         if self.lineinfo {
             list.push("-lineinfo".to_owned());
         }
@@ -98,12 +99,18 @@ impl LinkOptions {
 }
 
 /// A linked cubin.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Cubin {
     /// The ELF file.
     pub bytes: Vec<u8>,
     /// Warnings and, with [`LinkOptions::verbose`], statistics; empty when there is nothing to say.
     pub log: String,
+}
+
+impl std::fmt::Debug for Cubin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cubin").field("bytes", &self.bytes.len()).field("log", &self.log).finish()
+    }
 }
 
 /// An opened nvJitLink.
@@ -251,7 +258,7 @@ fn runtime_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, library
         api::ERROR_INVALID_INPUT if readable => {
             Error::NoDeviceRuntimeForArch { arch: options.arch, library: library.to_path_buf() }
         }
-        api::ERROR_INVALID_INPUT => Error::ComponentUnusable {
+        api::ERROR_INVALID_INPUT | api::ERROR_INCORRECT_INPUT_TYPE => Error::ComponentUnusable {
             component: Component::CudaDevRt,
             path: library.to_path_buf(),
             reason: "it is no library archive".to_owned(),
