@@ -132,8 +132,32 @@ codes! {
     E0503 "read-only cache load of memory that is not global";
 
     // 06: back end and link
+    E0620 "part of the CUDA toolkit is missing";
+    E0621 "named toolkit folder is not one";
+    E0622 "GPU architecture that cannot be built for";
+    E0623 "part of the CUDA toolkit cannot be used";
+    E0624 "assembler refused the PTX";
+    E0625 "symbol that nothing defines";
+    E0626 "linker failed";
+    E0627 "device runtime has no code for this architecture";
+    E0628 "not a usable cubin";
+    E0629 "assembler laid parameters out differently";
+    E0630 "manifest cannot be read";
+    E0631 "file cannot be read or written";
 
     // 07: run time
+    E0701 "no CUDA driver";
+    E0702 "no GPU";
+    E0703 "driver is older than the code";
+    E0704 "code is for another GPU";
+    E0705 "launch arguments do not fit";
+    E0706 "no such kernel or variable in the module";
+    E0707 "CUDA call failed";
+    E0708 "kernel faulted";
+    E0709 "limit cannot be set";
+    E0710 "impossible launch configuration";
+    E0711 "printf output was lost";
+    E0712 "access outside a device buffer";
     E0720 "assertion failed";
     E0721 "signed overflow";
     E0722 "division by zero";
