@@ -1,7 +1,8 @@
 //! Making a function block by block.
 
 use super::{
-    Block, BlockId, Function, FunctionKind, Inline, Local, LocalId, Rvalue, Statement, StatementKind, Terminator, TerminatorKind,
+    Block, BlockId, Function, FunctionKind, Inline, Local, LocalId, Rvalue, Statement, StatementKind, Terminator,
+    TerminatorKind,
 };
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
@@ -70,9 +71,16 @@ impl FunctionBuilder {
     /// Adds an empty block; it is not made current.
     pub fn new_block(&mut self, span: Span) -> BlockId {
         let terminator = Terminator { kind: TerminatorKind::Unreachable, span };
-        self.function.blocks.push(Block { statements: Vec::new(), terminator });
+        self.function.blocks.push(Block { statements: Vec::new(), terminator, unroll: None });
         self.ended.push(false);
         BlockId(u32::try_from(self.function.blocks.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Marks a loop's header with what `@unroll` asks for.
+    pub fn set_unroll(&mut self, header: BlockId, unroll: Option<u32>) {
+        if let Some(block) = self.function.blocks.get_mut(header.index()) {
+            block.unroll = unroll;
+        }
     }
 
     /// Statements go into this block from now on.

@@ -16,11 +16,14 @@
 //! - this file: the data
 //! - `place`: types of operands and places
 //! - `builder`: making functions block by block
+//! - `cfg`: where blocks lead
+//! - [`eval`]: what operators, casts and exact builtins compute, on bit patterns
 //! - `print`, `parse`: the text form, which reads back to the same IR
 //!
 //! The rules that a module must keep are in [`crate::verify`].
 
 mod builder;
+mod cfg;
 pub mod eval;
 mod place;
 mod text;
@@ -166,6 +169,8 @@ pub struct Block {
     pub statements: Vec<Statement>,
     /// What comes next.
     pub terminator: Terminator,
+    /// `@unroll` of the loop whose header this is, the block that its back edges go to: `Some(0)` for fully, `Some(n)` for n times.
+    pub unroll: Option<u32>,
 }
 
 /// Something that happens.

@@ -22,9 +22,9 @@ pub fn eval_intrinsic(types: &TypeTable, intrinsic: Intrinsic, ty: TypeId, args:
     }
     let int = types.as_int(ty).ok_or(EvalError::Unsupported)?;
     match args {
-        &[x] => int_one(int, intrinsic, x),
-        &[x, y] => int_two(int, intrinsic, x, y),
-        &[x, y, z] => int_three(intrinsic, x as u32, y as u32, z as u32),
+        [x] => int_one(int, intrinsic, *x),
+        [x, y] => int_two(int, intrinsic, *x, *y),
+        [x, y, z] => int_three(intrinsic, *x as u32, *y as u32, *z as u32),
         _ => Err(EvalError::Unsupported),
     }
 }
