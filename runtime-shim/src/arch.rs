@@ -83,7 +83,11 @@ impl Arch {
     /// nvJitLink has no call that lists them; the table was checked against the library (`tests/link.rs` does it again).
     #[must_use]
     pub fn supported_by(toolkit: Version) -> Vec<Self> {
-        TABLE.iter().filter(|row| row.since <= toolkit && row.until.is_none_or(|until| toolkit < until)).map(Row::arch).collect()
+        TABLE
+            .iter()
+            .filter(|row| row.since <= toolkit && row.until.is_none_or(|until| toolkit < until))
+            .map(Row::arch)
+            .collect()
     }
 
     /// All that any supported toolkit can build for.

@@ -374,15 +374,21 @@ impl Error {
             }
             Self::Unresolved { .. } => "link the object that defines them, or correct the name",
             Self::NoDeviceRuntimeForArch { .. } => "choose another architecture, or a toolkit whose libcudadevrt.a covers it",
-            Self::LayoutDiffers { .. } | Self::Assembler { .. } => "this is a fault of the compiler: please report it with the PTX",
+            Self::LayoutDiffers { .. } | Self::Assembler { .. } => {
+                "this is a fault of the compiler: please report it with the PTX"
+            }
             Self::NoDriver => "install the NVIDIA driver; compiling needs none",
             Self::NoDevice { .. } => "`nvidia-smi` shows what the driver sees; CUDA_VISIBLE_DEVICES can hide GPUs",
             Self::DriverTooOld { .. } => "update the driver, or link with an older toolkit (`--cuda DIR`)",
             Self::WrongGpu { gpu_arch, .. } => return vec![format!("build with `--arch={gpu_arch}`")],
-            Self::DeviceFault { .. } => "run it under `compute-sanitizer` to see the statement; the process must be started anew",
+            Self::DeviceFault { .. } => {
+                "run it under `compute-sanitizer` to see the statement; the process must be started anew"
+            }
             Self::PrintfLost { written, .. } => {
                 let wanted = written.next_power_of_two().max(1 << 20);
-                return vec![format!("set the limit `cudaLimitPrintfFifoSize` to at least {wanted}, or print less between synchronisations")];
+                return vec![format!(
+                    "set the limit `cudaLimitPrintfFifoSize` to at least {wanted}, or print less between synchronisations"
+                )];
             }
             _ => return Vec::new(),
         };

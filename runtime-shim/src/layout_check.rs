@@ -160,8 +160,9 @@ mod tests {
 
     fn manifest(params: &[(u32, u32, u32)]) -> Manifest {
         let list = params.iter().enumerate();
-        let params =
-            list.map(|(i, &(offset, size, align))| Param { name: format!("p{i}"), ty: "T".into(), offset, size, align }).collect();
+        let params = list
+            .map(|(i, &(offset, size, align))| Param { name: format!("p{i}"), ty: "T".into(), offset, size, align })
+            .collect();
         Manifest {
             kernels: vec![Kernel { name: "k".into(), symbol: "k".into(), params, ..Kernel::default() }],
             ..Manifest::default()

@@ -237,6 +237,9 @@ mod tests {
     fn limits_join_upwards() {
         let a = Limits { stack: Some(2048), printf_fifo: Some(1), ..Limits::default() };
         let b = Limits { stack: Some(1024), malloc_heap: Some(5), ..Limits::default() };
-        assert_eq!(a.at_least(b), Limits { stack: Some(2048), printf_fifo: Some(1), malloc_heap: Some(5), pending_launches: None });
+        assert_eq!(
+            a.at_least(b),
+            Limits { stack: Some(2048), printf_fifo: Some(1), malloc_heap: Some(5), pending_launches: None }
+        );
     }
 }

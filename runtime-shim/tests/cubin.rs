@@ -1,5 +1,7 @@
 //! The cubin reader against `cuobjdump -elf`, against nvcc, and against hostile bytes.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // helpers of tests may end the test
+
 mod common;
 
 use std::collections::BTreeMap;
@@ -35,18 +37,18 @@ fn oracle(bytes: &[u8]) -> BTreeMap<String, Kernel> {
 fn apply(kernels: &mut BTreeMap<String, Kernel>, section: &str, attribute: &str, value: &str) {
     let numbers: Vec<u32> = value
         .split_whitespace()
-        .filter_map(|word| word.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok()).or_else(|| word.parse().ok()))
+        .filter_map(|word| {
+            word.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok()).or_else(|| word.parse().ok())
+        })
         .collect();
     // "function: k1(0x15)	register count: 14"
     let owner = value.strip_prefix("function: ").and_then(|rest| rest.split('(').next()).unwrap_or(section);
     let kernel = kernels.entry(owner.to_owned()).or_default();
     let triple = || [numbers[0], numbers[1], numbers[2]];
     match attribute {
-        "EIATTR_KPARAM_INFO" | "EIATTR_KPARAM_INFO_V2" => kernel.params.push(Param {
-            ordinal: u16::try_from(numbers[1]).unwrap(),
-            offset: numbers[2],
-            size: numbers[3],
-        }),
+        "EIATTR_KPARAM_INFO" | "EIATTR_KPARAM_INFO_V2" => {
+            kernel.params.push(Param { ordinal: u16::try_from(numbers[1]).unwrap(), offset: numbers[2], size: numbers[3] })
+        }
         "EIATTR_PARAM_CBANK" => kernel.param_base = numbers[1] & 0xffff,
         "EIATTR_CBANK_PARAM_SIZE" => kernel.param_size = numbers[0],
         "EIATTR_MAX_THREADS" => kernel.max_threads = Some(triple()),

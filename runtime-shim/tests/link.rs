@@ -1,5 +1,7 @@
 //! PTX to cubin with the toolkit's nvJitLink: every architecture, every option, every way to fail.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // helpers of tests may end the test
+
 mod common;
 
 use std::path::{Path, PathBuf};
@@ -92,7 +94,8 @@ fn a_missing_device_runtime_is_named_before_anything_is_assembled_and_matters_to
     // nvJitLink is found, the variable is wrong
     let real = tool(Component::NvJitLink);
     let root = real.parent().and_then(Path::parent).unwrap().to_path_buf();
-    let search = Search { variables: vec![("CUDA_PATH", PathBuf::from("/nonexistent"))], standard: vec![root], ..Search::default() };
+    let search =
+        Search { variables: vec![("CUDA_PATH", PathBuf::from("/nonexistent"))], standard: vec![root], ..Search::default() };
     let linker = Linker::new(Toolkit::find_with(&search)).unwrap();
     let options = LinkOptions::new(arch("sm_90"));
     linker.link_ptx(CONTRACT, &options).unwrap();

@@ -155,10 +155,16 @@ impl Kernel {
         self.params.sort_by_key(|p| p.ordinal);
         for (expected, param) in self.params.iter().enumerate() {
             if usize::from(param.ordinal) != expected {
-                return Err(damaged(format!("kernel `{}` has no parameter {expected}, but a parameter {}", self.name, param.ordinal)));
+                return Err(damaged(format!(
+                    "kernel `{}` has no parameter {expected}, but a parameter {}",
+                    self.name, param.ordinal
+                )));
             }
             if param.offset.checked_add(param.size).is_none_or(|end| end > self.param_size) {
-                return Err(damaged(format!("parameter {expected} of kernel `{}` lies outside its {} bytes", self.name, self.param_size)));
+                return Err(damaged(format!(
+                    "parameter {expected} of kernel `{}` lies outside its {} bytes",
+                    self.name, self.param_size
+                )));
             }
         }
         Ok(())

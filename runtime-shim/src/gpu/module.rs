@@ -252,6 +252,29 @@ impl Function {
         })
     }
 
+    /// Offset and size of every parameter, as the driver sees them: the third opinion beside the manifest and the cubin. `None` with drivers
+    /// before CUDA 12.4, which cannot tell.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`].
+    pub fn params(&self) -> Result<Option<Vec<(usize, usize)>>> {
+        type ParamInfo = unsafe extern "C" fn(sys::CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult;
+        self.module.context().bind()?;
+        // cudarc's own function panics where the driver lacks it.
+        // SAFETY: the type is that of cuda.h.
+        let Ok(call) = (unsafe { sys::culib().get::<ParamInfo>(b"cuFuncGetParamInfo\0") }) else { return Ok(None) };
+        let mut params = Vec::new();
+        loop {
+            let (mut offset, mut size) = (0, 0);
+            // SAFETY: a live function and valid pointers; an index behind the last gives 1.
+            match unsafe { call(self.raw, params.len(), &raw mut offset, &raw mut size) } {
+                sys::CUresult::CUDA_ERROR_INVALID_VALUE => return Ok(Some(params)),
+                result => check("cuFuncGetParamInfo", result)?,
+            }
+            params.push((offset, size));
+        }
+    }
+
     /// Lets launches of this kernel, from the device too, ask for so many bytes of dynamic shared memory; over 48 KiB nothing works without.
     ///
     /// # Errors

@@ -96,10 +96,12 @@ pub(super) struct Api {
 impl Api {
     /// Opens the library at `path` (or, for a bare soname, where the loader finds it).
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let unusable = |reason: String| Error::ComponentUnusable { component: Component::NvJitLink, path: path.to_path_buf(), reason };
+        let unusable =
+            |reason: String| Error::ComponentUnusable { component: Component::NvJitLink, path: path.to_path_buf(), reason };
         // SAFETY: the initialisers of NVIDIA's library have no preconditions. Lazy binding spares some milliseconds.
         let library = unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }.map_err(|e| unusable(e.to_string()))?;
-        let version = version_of(&library).ok_or_else(|| unusable("it has no `nvJitLinkVersion`, so it is no nvJitLink".to_owned()))?;
+        let version =
+            version_of(&library).ok_or_else(|| unusable("it has no `nvJitLinkVersion`, so it is no nvJitLink".to_owned()))?;
 
         // SAFETY (all of them): the types are those of nvJitLink.h, unchanged from 12.0 to 13.0.
         let api = unsafe {

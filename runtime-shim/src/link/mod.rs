@@ -182,7 +182,8 @@ impl Linker {
         let arguments: Vec<CString> = options.arguments().iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
         let job = self.api.begin(&arguments).map_err(|failure| self.begin_error(failure, options))?;
         if let Some(library) = &runtime {
-            job.add_file(Kind::Library, &c_string(library)?).map_err(|failure| runtime_error(&job, failure, options, library))?;
+            job.add_file(Kind::Library, &c_string(library)?)
+                .map_err(|failure| runtime_error(&job, failure, options, library))?;
         }
         for input in inputs {
             add(&job, input, options)?;

@@ -86,7 +86,10 @@ pub(super) fn pack(kernel: &Kernel, args: &[&dyn Arg]) -> Result<Vec<u8>> {
     let mut block = Vec::new();
     for (param, arg) in kernel.params.iter().zip(args) {
         if !fits(arg.kind(), param) {
-            return Err(mismatch(kernel, format!("`{}` is `{}`, and the argument is {}", param.name, param.ty, describe(arg.kind()))));
+            return Err(mismatch(
+                kernel,
+                format!("`{}` is `{}`, and the argument is {}", param.name, param.ty, describe(arg.kind())),
+            ));
         }
         let offset = param.offset as usize;
         if block.len() > offset {
@@ -122,8 +125,7 @@ fn describe(kind: Kind) -> String {
 }
 
 pub(super) fn mismatch(kernel: &Kernel, problem: String) -> Error {
-    let expected =
-        kernel.params.iter().map(|p| format!("{}: {}   at {}, {} bytes", p.name, p.ty, p.offset, p.size)).collect();
+    let expected = kernel.params.iter().map(|p| format!("{}: {}   at {}, {} bytes", p.name, p.ty, p.offset, p.size)).collect();
     Error::Arguments { kernel: kernel.name.clone(), problem, expected }
 }
 

@@ -206,8 +206,11 @@ fn find_component(component: Component, places: &[Place]) -> Option<Found> {
         }
     }
     if component == Component::NvJitLink {
-        return places::loadable_soname()
-            .map(|soname| Found { component, path: soname.into(), place: Place { origin: Origin::Loader, root: PathBuf::new() } });
+        return places::loadable_soname().map(|soname| Found {
+            component,
+            path: soname.into(),
+            place: Place { origin: Origin::Loader, root: PathBuf::new() },
+        });
     }
     None
 }
@@ -232,16 +235,42 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (layout, files) in [
             ("wheel", ["lib/libcudadevrt.a", "lib/libnvJitLink.so.13", "nvvm/libdevice/libdevice.10.bc", "bin/ptxas"]),
-            ("installed", ["lib64/libcudadevrt.a", "targets/x86_64-linux/lib/libnvJitLink.so.12", "nvvm/libdevice/libdevice.10.bc", "bin/ptxas"]),
-            ("site", ["nvidia/cu13/lib/libcudadevrt.a", "nvidia/cu13/lib/libnvJitLink.so.13", "nvidia/cu13/nvvm/libdevice/libdevice.10.bc", "nvidia/cu13/bin/ptxas"]),
-            ("site12", ["nvidia/cuda_runtime/lib/libcudadevrt.a", "nvidia/nvjitlink/lib/libnvJitLink.so.12", "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc", "nvidia/cuda_nvcc/bin/ptxas"]),
+            (
+                "installed",
+                [
+                    "lib64/libcudadevrt.a",
+                    "targets/x86_64-linux/lib/libnvJitLink.so.12",
+                    "nvvm/libdevice/libdevice.10.bc",
+                    "bin/ptxas",
+                ],
+            ),
+            (
+                "site",
+                [
+                    "nvidia/cu13/lib/libcudadevrt.a",
+                    "nvidia/cu13/lib/libnvJitLink.so.13",
+                    "nvidia/cu13/nvvm/libdevice/libdevice.10.bc",
+                    "nvidia/cu13/bin/ptxas",
+                ],
+            ),
+            (
+                "site12",
+                [
+                    "nvidia/cuda_runtime/lib/libcudadevrt.a",
+                    "nvidia/nvjitlink/lib/libnvJitLink.so.12",
+                    "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
+                    "nvidia/cuda_nvcc/bin/ptxas",
+                ],
+            ),
         ] {
             let root = dir.path().join(layout);
             for file in files {
                 touch(&root, file);
             }
             let toolkit = Toolkit::find_with(&Search { explicit: Some(root.clone()), ..search(dir.path()) });
-            for (component, file) in [Component::CudaDevRt, Component::NvJitLink, Component::Libdevice, Component::Ptxas].into_iter().zip(files) {
+            for (component, file) in
+                [Component::CudaDevRt, Component::NvJitLink, Component::Libdevice, Component::Ptxas].into_iter().zip(files)
+            {
                 assert_eq!(toolkit.require(component).unwrap(), root.join(file), "{layout}");
             }
         }

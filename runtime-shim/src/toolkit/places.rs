@@ -79,7 +79,9 @@ const fn prefixes(component: Component) -> &'static [&'static str] {
     match component {
         Component::NvJitLink => &["", "nvidia/cu13", "nvidia/nvjitlink"],
         Component::CudaDevRt => &["", "nvidia/cu13", "nvidia/cuda_runtime"],
-        Component::Libdevice | Component::Ptxas | Component::Nvcc | Component::Nvlink => &["", "nvidia/cu13", "nvidia/cuda_nvcc"],
+        Component::Libdevice | Component::Ptxas | Component::Nvcc | Component::Nvlink => {
+            &["", "nvidia/cu13", "nvidia/cuda_nvcc"]
+        }
         Component::Nvdisasm | Component::Cuobjdump => &["", "nvidia/cu13"],
     }
 }

@@ -16,7 +16,9 @@ pub fn of(found: &Found) -> Option<String> {
         Component::CudaDevRt => of_headers(&found.place.root, &found.path).map(|v| v.to_string()),
         // its name is its version, and it has been 10 since CUDA 9
         Component::Libdevice => Some("10".to_owned()),
-        Component::Ptxas | Component::Nvlink | Component::Nvdisasm | Component::Cuobjdump | Component::Nvcc => of_program(&found.path),
+        Component::Ptxas | Component::Nvlink | Component::Nvdisasm | Component::Cuobjdump | Component::Nvcc => {
+            of_program(&found.path)
+        }
     }
 }
 

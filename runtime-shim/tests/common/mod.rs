@@ -1,4 +1,5 @@
 //! What the tests of this crate share. The toolkit is needed, not wished for: a test without one fails.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // helpers of tests may end the test
 #![allow(dead_code)] // each test binary uses its part
 
 use std::path::{Path, PathBuf};
