@@ -24,6 +24,8 @@ pub(super) struct Lexed {
     pub(super) tokens: Vec<Spanned>,
     pub(super) comments: Vec<Comment>,
     pub(super) diagnostics: Diagnostics,
+    /// Where bytes were reported that became no token: what the parser finds wrong right there is the same mistake.
+    pub(super) scars: Vec<u32>,
 }
 
 /// The tokens of a text of at most `u32::MAX` bytes.
@@ -234,12 +236,31 @@ impl<'text> Run<'text> {
             self.push(Token::Name, start, end);
             return end;
         }
+        // the operator or text that was meant, so that the parser goes on
+        let meant = match first {
+            '\u{d7}' => Some(Token::Star),
+            '\u{2212}' | '\u{2013}' => Some(Token::Minus),
+            '\u{37e}' => Some(Token::Semicolon),
+            _ => None,
+        };
+        if matches!(first, '\u{201c}' | '\u{201d}' | '\u{201e}') {
+            let line = rest.lines().next().unwrap_or("");
+            let close = line.rfind(['\u{201c}', '\u{201d}', '\u{201e}']).map_or(0, |at| at + 3);
+            let inside = line.get(..close).unwrap_or("").trim_end_matches(['\u{201c}', '\u{201d}', '\u{201e}']);
+            let end = end + narrow(close);
+            let span = self.span(start, end);
+            self.report(
+                Diagnostic::new(Code::E0101, span, format!("unknown character {}", described(first)))
+                    .fix("texts have plain double quotes", span, format!("\"{inside}\"")),
+            );
+            self.push(Token::Error, start, end);
+            return end;
+        }
         let same = |c: char| c == first;
         let end = end + narrow(rest.find(|c| !same(c)).unwrap_or(rest.len()));
         let span = self.span(start, end);
         let diagnostic = Diagnostic::new(Code::E0101, span, format!("unknown character {}", described(first)));
         self.report(match first {
-            '\u{201c}' | '\u{201d}' | '\u{201e}' => diagnostic.help("texts have plain double quotes: `\"`"),
             '\u{2018}' | '\u{2019}' => diagnostic.help("characters have plain single quotes: `'a'`"),
             '\u{d7}' => diagnostic.help("multiplication is `*`"),
             '\u{2212}' | '\u{2013}' => diagnostic.help("subtraction is `-`"),
@@ -247,6 +268,10 @@ impl<'text> Run<'text> {
             '\u{a0}' => diagnostic.help("replace it by a plain blank"),
             _ => diagnostic,
         });
+        match meant {
+            Some(token) => self.push(token, start, end),
+            None => self.out.scars.push(start),
+        }
         end
     }
 
@@ -271,6 +296,7 @@ impl<'text> Run<'text> {
                 self.push(Token::String, start, end);
             }
             TokenError::UnterminatedChar => {
+                self.out.scars.push(start);
                 self.report(
                     Diagnostic::new(Code::E0103, span, "this character literal is not closed").label("`'` missing"),
                 );

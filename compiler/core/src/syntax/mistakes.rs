@@ -15,10 +15,25 @@ pub(super) struct Pass<'text, 'out> {
     pub(super) damaged: &'out mut BTreeSet<String>,
     pub(super) out: Vec<Spanned>,
     pub(super) at: usize,
-    /// How many braces are open.
-    depth: usize,
+    /// The open brackets.
+    open: Vec<Open>,
+    /// The first token of the statement.
+    first: Option<Token>,
+    /// Whether the last brace that was closed belonged to an expression.
+    closed_expression: bool,
     /// The keyword of the item that the tokens outside of braces belong to.
     item: Option<Token>,
+}
+
+/// What an open bracket holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// Parentheses, square or launch brackets.
+    List,
+    /// A branch of an `if` expression.
+    Branch,
+    /// Statements, cases, fields.
+    Block,
 }
 
 /// The tokens, whose brackets must be paired, with known mistakes replaced.
@@ -29,7 +44,18 @@ pub(super) fn replace(
     damaged: &mut BTreeSet<String>,
 ) -> Vec<Spanned> {
     let out = Vec::with_capacity(tokens.len());
-    let mut pass = Pass { source, tokens, diagnostics, damaged, out, at: 0, depth: 0, item: None };
+    let mut pass = Pass {
+        source,
+        tokens,
+        diagnostics,
+        damaged,
+        out,
+        at: 0,
+        open: Vec::new(),
+        first: None,
+        closed_expression: false,
+        item: None,
+    };
     while pass.at < tokens.len() {
         pass.step();
     }
@@ -55,6 +81,10 @@ impl Pass<'_, '_> {
 
     /// Passes tokens on as they are, up to the index `end`.
     pub(super) fn copy_to(&mut self, end: usize) {
+        let tokens = self.tokens;
+        for token in tokens.get(self.at..end).unwrap_or(&[]) {
+            self.bracket(token.token);
+        }
         self.out.extend_from_slice(self.tokens.get(self.at..end).unwrap_or(&[]));
         self.at = end;
     }
@@ -71,47 +101,82 @@ impl Pass<'_, '_> {
     }
 
     fn starts_statement(&self) -> bool {
-        self.depth > 0
-            && !matches!(self.item, Some(Token::Struct | Token::Enum))
-            && matches!(self.previous(), Some(Token::Semicolon | Token::BraceOpen | Token::BraceClose))
+        let behind = match self.previous() {
+            Some(Token::Semicolon | Token::BraceOpen) => true,
+            Some(Token::BraceClose) => !self.closed_expression,
+            _ => false,
+        };
+        behind && self.open.last() == Some(&Open::Block) && !matches!(self.item, Some(Token::Struct | Token::Enum))
+    }
+
+    /// Keeps account of the open brackets.
+    fn bracket(&mut self, token: Token) {
+        if token.is_open() {
+            const HEADS: [Token; 9] = [
+                Token::If,
+                Token::Else,
+                Token::While,
+                Token::For,
+                Token::Loop,
+                Token::Switch,
+                Token::Case,
+                Token::Default,
+                Token::BraceOpen,
+            ];
+            let kind = match self.open.last() {
+                _ if token != Token::BraceOpen => Open::List,
+                None => Open::Block,
+                Some(Open::Block) if self.first.is_none_or(|first| HEADS.contains(&first)) => Open::Block,
+                Some(_) => Open::Branch,
+            };
+            self.open.push(kind);
+            if kind == Open::Block {
+                self.first = None;
+            }
+        } else if token.is_close() {
+            let kind = self.open.pop();
+            if token == Token::BraceClose {
+                self.closed_expression = kind == Some(Open::Branch);
+                if kind == Some(Open::Block) {
+                    self.first = None;
+                }
+            }
+        }
     }
 
     fn step(&mut self) {
         let Some(token) = self.peek(0) else { return };
-        if self.starts_statement() && self.statement(token) {
-            return;
+        if self.starts_statement() {
+            self.first = Some(token.token);
+            if self.statement(token) {
+                return;
+            }
         }
         match token.token {
             Token::BraceOpen => {
-                self.depth += 1;
-                if self.depth == 1 && self.item == Some(Token::Struct) {
+                if self.open.is_empty() && self.item == Some(Token::Struct) {
                     self.copy_to(self.at + 1);
                     self.members(true);
                     return;
                 }
             }
-            Token::BraceClose => {
-                self.depth = self.depth.saturating_sub(1);
-                if self.depth == 0 {
-                    self.item = None;
-                }
-            }
-            Token::Struct | Token::Enum | Token::Fn | Token::Kernel | Token::Test if self.depth == 0 => {
+            Token::BraceClose if self.open.len() == 1 => self.item = None,
+            Token::Struct | Token::Enum | Token::Fn | Token::Kernel | Token::Test if self.open.is_empty() => {
                 self.item = Some(token.token);
                 if token.token != Token::Test && self.angle_generics() {
                     return;
                 }
             }
-            Token::ParenOpen if self.depth == 0 && matches!(self.item, Some(Token::Fn | Token::Kernel)) => {
+            Token::ParenOpen if self.open.is_empty() && matches!(self.item, Some(Token::Fn | Token::Kernel)) => {
                 self.copy_to(self.at + 1);
                 self.members(false);
                 return;
             }
-            Token::Semicolon if self.depth == 0 && matches!(self.previous(), None | Some(Token::BraceClose | Token::Semicolon)) => {
+            Token::Semicolon if self.open.is_empty() && matches!(self.previous(), None | Some(Token::BraceClose | Token::Semicolon)) => {
                 self.extra_semicolon(token);
                 return;
             }
-            Token::Semicolon if self.depth == 0 => self.item = None,
+            Token::Semicolon if self.open.is_empty() => self.item = None,
             Token::ParenOpen if self.cast(token) => return,
             Token::DotDotEqual => return self.inclusive_range(token),
             Token::For if self.peek_is(1, Token::ParenOpen) => return self.for_with_parentheses(token),

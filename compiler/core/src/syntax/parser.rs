@@ -30,7 +30,7 @@ pub fn parse(file: FileId, text: &str) -> (File, Diagnostics) {
         return (File { id: file, items: Vec::new(), comments: Vec::new(), damaged_names: Vec::new() }, diagnostics);
     }
     let source = SourceText { file, text };
-    let Lexed { tokens, comments, mut diagnostics } = lex(file, text);
+    let Lexed { tokens, comments, mut diagnostics, scars } = lex(file, text);
     let mut damaged = BTreeSet::new();
     let docs: Vec<(u32, &str)> = comments
         .iter()
@@ -44,7 +44,8 @@ pub fn parse(file: FileId, text: &str) -> (File, Diagnostics) {
     let tokens = brackets::balance(source, &tokens, &mut diagnostics, &mut damaged);
     let tokens = mistakes::replace(source, &tokens, &mut diagnostics, &mut damaged);
     let parts = split(source, &tokens, &mut diagnostics);
-    let mut run = Run { source, tokens: &tokens, docs: &docs, diagnostics, damaged, too_deep: false };
+    let too_deep = diagnostics.iter().any(|diagnostic| diagnostic.code == Code::E0110);
+    let mut run = Run { source, tokens: &tokens, docs: &docs, scars: &scars, diagnostics, damaged, too_deep };
     let items = parts.into_iter().map(|part| run.part(part)).collect();
     let damaged_names = run.damaged.into_iter().collect();
     (File { id: file, items, comments, damaged_names }, run.diagnostics)
@@ -54,6 +55,7 @@ struct Run<'text> {
     source: SourceText<'text>,
     tokens: &'text [Spanned],
     docs: &'text [(u32, &'text str)],
+    scars: &'text [u32],
     diagnostics: Diagnostics,
     damaged: BTreeSet<String>,
     too_deep: bool,
@@ -81,7 +83,7 @@ impl Run<'_> {
     fn item(&mut self, range: &Range<usize>) -> Item {
         let tokens = self.tokens.get(range.clone()).unwrap_or(&[]).to_vec();
         let next = self.tokens.get(range.end).copied();
-        let mut repair = Repair { source: self.source, tokens, next, damaged: &mut self.damaged };
+        let mut repair = Repair { source: self.source, tokens, next, damaged: &mut self.damaged, scars: self.scars };
         for _ in 0..MAX_REPAIRS {
             let mut state = State {
                 file: self.source.file,

@@ -18,6 +18,8 @@ pub(super) struct Repair<'text, 'out> {
     /// The token behind the item.
     pub(super) next: Option<Spanned>,
     pub(super) damaged: &'out mut BTreeSet<String>,
+    /// Where bytes were reported that became no token, sorted.
+    pub(super) scars: &'out [u32],
 }
 
 /// What a repair did.
@@ -38,6 +40,12 @@ impl Repair<'_, '_> {
         let made_up = |token: Spanned| token.token == Token::Error || token.start == token.end;
         if found.is_some_and(made_up) || at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied().is_some_and(made_up) {
             return self.widen(at);
+        }
+        let from = self.previous(at).map_or(0, |previous| previous.start);
+        let to = found.or(self.next).map_or(u32::MAX, |found| found.end);
+        let scarred = self.scars.iter().any(|scar| (from..to).contains(scar));
+        if scarred {
+            return if self.replace_around(at) { Outcome::Widened } else { Outcome::GiveUp(None) };
         }
         if let Some(diagnostic) = self.insert(at, expected) {
             return Outcome::Reported(diagnostic);
