@@ -6,7 +6,8 @@
 //! - [`cli`]: the arguments
 //! - [`command`]: one module a command
 //! - [`driver`]: source to PTX to cubin, one function a stage
-//! - [`device`]: what `host fn`s and tests run over
+//! - [`listing`]: reading back what was generated
+//! - [`device`], [`execute`]: what `host fn`s and tests run on, and running them; [`protocol`]: what a process that runs tests tells
 //! - [`input`], [`artefact`], [`report`], [`terminal`]: the rim: reading, writing, showing
 //! - [`failure`]: why a command stops, and its exit code
 //!
@@ -16,10 +17,17 @@ mod artefact;
 mod cli;
 mod command;
 mod crash;
+mod device;
+mod driver;
+mod execute;
 mod failure;
 mod input;
+mod listing;
 mod options;
+mod protocol;
 mod report;
+mod signal;
+mod style;
 mod terminal;
 
 use std::process::ExitCode;

@@ -1,16 +1,21 @@
 //! The arguments that say how to compile; the same for every command that does.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cdp_runtime::{Arch, Search};
+use clap::ValueEnum as _;
+
+/// What is built for when nothing says otherwise.
+const DEFAULT_ARCH: Arch = Arch::base(90);
 
 /// How to generate code.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Code generation")]
 pub struct Compile {
-    /// The GPU to compile for; `sm_90` runs on every GPU of compute capability 9.x
-    #[arg(long, value_name = "sm_NN", default_value = "sm_90")]
-    pub arch: String,
+    /// The GPU to compile for; without it sm_90, or the GPU that the program runs on
+    #[arg(long, value_name = "sm_NN")]
+    pub arch: Option<String>,
     /// Optimisation level
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub level: u8,
@@ -63,7 +68,26 @@ impl Compile {
     /// # Errors
     /// When there is no such architecture; the error lists those there are.
     pub fn arch(&self) -> Result<Arch, cdp_runtime::Error> {
-        self.arch.parse()
+        self.arch.as_deref().map_or(Ok(DEFAULT_ARCH), str::parse)
+    }
+
+    /// The arguments that make another process compile alike.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let launch_abi = self.launch_abi.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let mut list: Vec<OsString> = vec![
+            format!("-O{}", self.level).into(),
+            format!("--fmad={}", self.fmad).into(),
+            format!("--launch-abi={launch_abi}").into(),
+            format!("--max-param-bytes={}", self.max_param_bytes).into(),
+        ];
+        list.extend(self.arch.iter().map(|arch| format!("--arch={arch}").into()));
+        let switches = [(self.lineinfo, "--lineinfo"), (self.ftz, "--ftz"), (self.fast_math, "--fast-math")];
+        list.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, name)| name.into()));
+        if let Some(folder) = &self.toolkit.cuda {
+            list.push("--cuda".into());
+            list.push(folder.into());
+        }
+        list
     }
 }
 
@@ -71,5 +95,31 @@ impl ToolkitArgs {
     /// Where to search.
     pub fn search(&self) -> Search {
         Search::from_environment().with_explicit(self.cuda.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Only {
+        #[command(flatten)]
+        compile: Compile,
+    }
+
+    #[test]
+    fn another_process_compiles_alike() {
+        let lines: [&[&str]; 3] = [
+            &["x"],
+            &["x", "-O1", "--fmad=false", "--ftz", "--launch-abi=v2", "--arch", "sm_100a", "--cuda", "/a b"],
+            &["x", "--fast-math", "--lineinfo", "--max-param-bytes", "8192", "--fmad"],
+        ];
+        for line in lines {
+            let first = Only::try_parse_from(line).unwrap().compile;
+            let again = std::iter::once("x".into()).chain(first.arguments());
+            assert_eq!(format!("{:?}", Only::try_parse_from(again).unwrap().compile), format!("{first:?}"));
+        }
     }
 }
