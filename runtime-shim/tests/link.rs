@@ -250,6 +250,14 @@ fn links_may_run_side_by_side() {
 }
 
 #[test]
+fn a_linker_can_be_opened_in_the_background() {
+    let opening = Linker::open_in_background(Search::from_environment());
+    opening.wait().unwrap().link_ptx(CONTRACT, &LinkOptions::new(arch("sm_90"))).unwrap();
+    let search = Search { explicit: Some("/nonexistent".into()), ..Search::default() };
+    assert_eq!(Linker::open_in_background(search).wait().unwrap_err().code(), "E0621");
+}
+
+#[test]
 fn the_doctor_finds_the_required_parts() {
     use cdp_runtime::toolkit::doctor::{State, report};
     let findings = report(&Search::from_environment());

@@ -116,8 +116,20 @@ impl Context {
         self.bind()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the bytes were just parsed as a whole ELF file, so the driver, which is told no length, stays inside them.
-        check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&raw mut raw, cubin.as_ptr().cast()) })?;
+        let result = check("cuModuleLoadData", unsafe { sys::cuModuleLoadData(&raw mut raw, cubin.as_ptr().cast()) });
+        result.map_err(|error| self.explain_refusal(error, &info))?;
         Ok(LoadedModule { inner: Arc::new(Inner { context: self.clone(), raw }) })
+    }
+
+    /// What a driver calls a bad image may just be one that is newer than it.
+    fn explain_refusal(&self, error: Error, info: &CubinInfo) -> Error {
+        let driver = self.driver().version();
+        match (&error, info.toolkit) {
+            (Error::Cuda { error: cuda, .. }, Some(needed)) if matches!(cuda.number, 200 | 209 | 222) && needed > driver => {
+                Error::DriverTooOld { driver, needed }
+            }
+            _ => error,
+        }
     }
 
     /// Whether the code is for this GPU and not newer than this driver.

@@ -1,6 +1,7 @@
 //! PTX and the device runtime library in, a cubin out: nvJitLink in this process, no GPU needed.
 //!
-//! - [`Linker`]: an opened library; opening costs about 10 ms, so keep it, or open it on a thread of its own while the PTX is made.
+//! - [`Linker`]: an opened library; opening costs about 10 ms, so keep it, or open it with
+//!   [`Linker::open_in_background`] before the PTX is made.
 //! - [`LinkOptions`]: target, optimisation, line tables, whether the device runtime is linked in (it reserves memory on the GPU, so
 //!   only where a kernel launches or calls it).
 //! - [`log`]: what the assembler said, line by line.
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arch::{Arch, Version};
 use crate::error::{Error, Result};
-use crate::toolkit::{Component, Toolkit};
+use crate::toolkit::{Component, Search, Toolkit};
 use api::{Api, Failure, Job, Kind};
 pub use log::{Gravity, PtxProblem};
 
@@ -121,6 +122,26 @@ pub struct Linker {
     toolkit: Option<Toolkit>,
 }
 
+/// A linker on its way, from [`Linker::open_in_background`].
+#[derive(Debug)]
+pub struct Opening(std::thread::JoinHandle<Result<Linker>>);
+
+impl Opening {
+    /// The linker.
+    ///
+    /// # Errors
+    /// As [`Linker::new`].
+    pub fn wait(self) -> Result<Linker> {
+        self.0.join().unwrap_or_else(|_| {
+            Err(Error::ComponentUnusable {
+                component: Component::NvJitLink,
+                path: PathBuf::new(),
+                reason: "the thread that opened it died".to_owned(),
+            })
+        })
+    }
+}
+
 impl std::fmt::Debug for Linker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Linker").field("path", &self.path).field("version", &self.version()).finish_non_exhaustive()
@@ -136,6 +157,12 @@ impl Linker {
         let mut linker = Self::open(toolkit.require(Component::NvJitLink)?)?;
         linker.toolkit = Some(toolkit);
         Ok(linker)
+    }
+
+    /// Searches and opens on a thread of its own, so that the 10 ms it takes pass while the PTX is still being made.
+    #[must_use]
+    pub fn open_in_background(search: Search) -> Opening {
+        Opening(std::thread::spawn(move || Self::new(Toolkit::find_with(&search))))
     }
 
     /// Opens the library at `path`.
