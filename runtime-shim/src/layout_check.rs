@@ -1,5 +1,5 @@
 //! The assembler's word against the compiler's: every kernel's parameters in the cubin must lie where the manifest says, and every launch
-//! site must store where the kernel will read (cdp2.md R33).
+//! site must store where the kernel will read (rule R33).
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::cubin::{self, CubinInfo};
 use crate::error::{Error, Result};
 use crate::manifest::{Kernel, LaunchSite, Manifest};
 
-/// The largest alignment that is safe: parameters begin at 0x210 on sm_90, so one aligned to 32 would be moved (cdp2.md R32).
+/// The largest alignment that is safe: parameters begin at 0x210 on sm_90, so one aligned to 32 would be moved (rule R32).
 pub const MAX_PARAM_ALIGN: u32 = 16;
 
 /// A kernel or launch site about which the two disagree.

@@ -113,7 +113,7 @@ fn the_numbers_are_those_of_the_source() {
 
 #[test]
 fn a_parameter_aligned_to_32_is_moved_by_the_constant_bank() {
-    // the reason why the compiler never asks for more than 16 (cdp2.md R32): by the naive rule it would lie at 32 everywhere
+    // the reason why the compiler never asks for more than 16 (rule R32): by the naive rule it would lie at 32 everywhere
     let offset = |name: &str| {
         let info = CubinInfo::parse(&link(PARAMETERS, arch(name), false).bytes).unwrap();
         info.kernel("aligned32").unwrap().params[1].offset
