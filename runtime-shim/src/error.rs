@@ -34,6 +34,8 @@ pub enum Error {
         component: Component,
         /// Every path that was tried, in order.
         looked_at: Vec<PathBuf>,
+        /// Where one is that would have been taken, had the user named nothing.
+        found: Option<PathBuf>,
     },
     /// No such target, or this toolkit cannot build for it. `E0622`
     UnsupportedArch {
@@ -330,7 +332,12 @@ impl Error {
                 for path in looked_at {
                     text.push_str(&format!("\n    {}", path.display()));
                 }
-                vec![text]
+                match self {
+                    Self::ToolkitPathWrong { found: Some(found), given_by, .. } => {
+                        vec![text, format!("one is at `{}`, but {given_by} asks for another", found.display())]
+                    }
+                    _ => vec![text],
+                }
             }
             Self::UnsupportedArch { supported, toolkit, .. } => {
                 let by = toolkit.map_or_else(|| "the supported ones are".to_owned(), |v| format!("nvJitLink {v} supports"));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUlimit};
 
 use super::driver::{Device, Driver, check, failure, handle};
+use super::explain::CudaError;
 use crate::error::{Error, Result};
 use crate::manifest::Limits;
 
@@ -118,6 +119,22 @@ impl Context {
         if got < asked { Err(Error::Limit { limit: name, asked, got: Some(got), error: None }) } else { Ok(got) }
     }
 
+    /// A limit by CUDA's number of it, the same in `cudaLimit` and `CUlimit`.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for a limit that does not exist here, and as [`Context::limit`].
+    pub fn limit_by_number(&self, number: u32) -> Result<usize> {
+        self.limit(numbered(number)?)
+    }
+
+    /// Sets a limit by CUDA's number of it, and reads it back.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for a limit that does not exist here, and as [`Context::set_limit`].
+    pub fn set_limit_by_number(&self, number: u32, asked: usize) -> Result<usize> {
+        self.set_limit(numbered(number)?, asked)
+    }
+
     /// Sets the limits that are wanted, and says what the driver holds afterwards. To be called before any kernel runs: the launch
     /// pool is reserved at the first launch.
     ///
@@ -146,4 +163,14 @@ impl Context {
             stack: Some(stack?),
         })
     }
+}
+
+fn numbered(number: u32) -> Result<CUlimit> {
+    let known = LIMITS.into_iter().find(|(_, limit)| *limit as u32 == number);
+    known.map(|(_, limit)| limit).ok_or(Error::Limit {
+        limit: "limit",
+        asked: number as usize,
+        got: None,
+        error: Some(CudaError::new(215, None, None)),
+    })
 }

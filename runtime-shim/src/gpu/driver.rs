@@ -117,6 +117,23 @@ impl Driver {
             max_shared_per_block: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         })
     }
+
+    /// An attribute of a GPU by CUDA's number of it, the same in `cudaDeviceAttr` and `CUdevice_attribute`.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] when there is no such GPU, [`Error::Cuda`] with 1 when there is no such attribute.
+    pub fn attribute(self, ordinal: i32, number: i32) -> Result<i32> {
+        type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, sys::CUdevice) -> CUresult;
+        let device = handle(self, ordinal)?;
+        let mut value: c_int = 0;
+        // SAFETY: the type is that of cuda.h with the enumeration as the integer it is, since not every number is one of the enumeration.
+        let result = unsafe {
+            let call = sys::culib().get::<GetAttribute>(b"cuDeviceGetAttribute\0").map_err(|_| Error::NoDriver)?;
+            call(&raw mut value, number, device)
+        };
+        check("cuDeviceGetAttribute", result)?;
+        Ok(value)
+    }
 }
 
 /// The driver's handle of a GPU.

@@ -5,6 +5,7 @@
 //! - [`memory`]: [`DevicePtr`] and [`DeviceBuffer`].
 //! - [`module`]: a loaded cubin, its kernels and variables; launching.
 //! - [`stream`]: host streams and events.
+//! - [`space`]: memory by address, for hosts that compute with addresses.
 //! - [`explain`]: what an error number means and what usually causes it.
 //!
 //! Device `printf` writes into a ring in GPU memory that the driver empties, to the standard output of the process, at synchronisation; a
@@ -17,10 +18,12 @@ pub mod driver;
 pub mod explain;
 pub mod memory;
 pub mod module;
+pub mod space;
 pub mod stream;
 
 pub use context::Context;
 pub use driver::{Device, Driver};
 pub use memory::{DeviceBuffer, DevicePtr};
 pub use module::{Dim3, Function, LaunchConfig, LoadedModule};
+pub use space::AddressSpace;
 pub use stream::{Event, Stream};

@@ -27,9 +27,16 @@ impl Context {
     /// # Errors
     /// [`Error::Cuda`].
     pub fn create_stream(&self) -> Result<Stream> {
+        self.create_stream_with(CUstream_flags::CU_STREAM_NON_BLOCKING as u32)
+    }
+
+    /// A new stream with these flags of CUDA's: 0 makes it wait for the NULL stream and the NULL stream for it, 1 does not.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] with 1 for other flags.
+    pub fn create_stream_with(&self, flags: u32) -> Result<Stream> {
         self.bind()?;
         let mut raw = std::ptr::null_mut();
-        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the context is current and the pointer valid.
         check("cuStreamCreate", unsafe { sys::cuStreamCreate(&raw mut raw, flags) })?;
         Ok(Stream { context: self.clone(), raw })
@@ -40,9 +47,16 @@ impl Context {
     /// # Errors
     /// [`Error::Cuda`].
     pub fn create_event(&self) -> Result<Event> {
+        self.create_event_with(CUevent_flags::CU_EVENT_DEFAULT as u32)
+    }
+
+    /// A new event with these flags of CUDA's: 1 sleeps while it is waited for, 2 does without time.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] with 1 for other flags.
+    pub fn create_event_with(&self, flags: u32) -> Result<Event> {
         self.bind()?;
         let mut raw = std::ptr::null_mut();
-        let flags = CUevent_flags::CU_EVENT_DEFAULT as u32;
         // SAFETY: the context is current and the pointer valid.
         check("cuEventCreate", unsafe { sys::cuEventCreate(&raw mut raw, flags) })?;
         Ok(Event { context: self.clone(), raw })

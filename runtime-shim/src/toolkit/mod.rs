@@ -153,6 +153,7 @@ impl Toolkit {
                 path: wrong.root.clone(),
                 component,
                 looked_at: self.looked_at(component),
+                found: found.map(|found| found.path.clone()),
             });
         }
         match found {
@@ -167,15 +168,21 @@ impl Toolkit {
         &self.places
     }
 
-    /// Every path tried for a component, in order; of a place that does not exist only its root.
+    /// Every path tried for a component, in order, up to the one that was found; of a place that does not exist only its root.
     #[must_use]
     pub fn looked_at(&self, component: Component) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for place in &self.places {
-            if place.root.is_dir() {
-                paths.extend(place.candidates(component));
-            } else {
+            if !place.root.is_dir() {
                 paths.push(place.root.clone());
+                continue;
+            }
+            for path in place.candidates(component) {
+                let found = path.is_file();
+                paths.push(path);
+                if found {
+                    return paths;
+                }
             }
         }
         if component == Component::NvJitLink {
@@ -318,7 +325,8 @@ mod tests {
         assert_eq!(error.code(), "E0621");
         assert!(error.is_environment());
         let text = error.to_string();
-        for part in ["CUDA_PATH is `/nonexistent`", "libcudadevrt.a", "    /nonexistent\n", "std/lib64/libcudadevrt.a"] {
+        assert!(text.contains("one is at `") && text.ends_with("shows where a toolkit is found"), "{text}");
+        for part in ["CUDA_PATH is `/nonexistent`", "libcudadevrt.a", "    /nonexistent\n", "std/lib/libcudadevrt.a"] {
             assert!(text.contains(part), "{part} in {text}");
         }
         // the tools are no reason to stop

@@ -52,13 +52,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Every path where the component may be, in order.
+    /// Every path where the component may be, in order; folders that would have to hold it but do not exist are left out.
     #[must_use]
     pub fn candidates(&self, component: Component) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for prefix in prefixes(component) {
-            for file in files(component) {
-                paths.push(if prefix.is_empty() { self.root.join(file) } else { self.root.join(prefix).join(file) });
+            let root = if prefix.is_empty() { self.root.clone() } else { self.root.join(prefix) };
+            if root.is_dir() {
+                paths.extend(files(component).iter().map(|file| root.join(file)));
             }
         }
         paths
