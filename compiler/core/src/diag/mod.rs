@@ -133,6 +133,20 @@ impl Diagnostics {
         self.list.extend(other);
     }
 
+    /// Adds background to every one from the `first` on.
+    pub fn note_since(&mut self, first: usize, note: &str) {
+        for diagnostic in self.list.iter_mut().skip(first) {
+            diagnostic.notes.push(note.to_owned());
+        }
+    }
+
+    /// Adds a place to every one from the `first` on.
+    pub fn label_since(&mut self, first: usize, span: Span, text: &str) {
+        for diagnostic in self.list.iter_mut().skip(first) {
+            diagnostic.secondary.push(Label { span, text: text.to_owned() });
+        }
+    }
+
     /// Whether any is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {

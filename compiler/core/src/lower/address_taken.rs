@@ -79,7 +79,11 @@ impl Scan {
                 }
                 self.place(place);
             }
-            ExprKind::Unary(_, a) | ExprKind::Cast(_, a) | ExprKind::Extract(a, _) | ExprKind::HostAllocate(_, a) => {
+            ExprKind::Unary(_, a)
+            | ExprKind::Cast(_, a)
+            | ExprKind::Splat(a)
+            | ExprKind::Extract(a, _)
+            | ExprKind::HostAllocate(_, a) => {
                 self.expression(a);
             }
             ExprKind::Binary(_, a, b)

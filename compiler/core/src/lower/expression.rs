@@ -4,6 +4,7 @@ use super::Lowering;
 use crate::ir::{LocalId, Operand, Rvalue, StatementKind};
 use crate::source::Span;
 use crate::typed::{Expr, ExprKind, PlaceKind};
+use crate::types::Type;
 
 impl Lowering<'_> {
     /// Evaluates an expression. Constants and registers are themselves; everything else goes into a new temporary.
@@ -66,6 +67,14 @@ impl Lowering<'_> {
             }
             ExprKind::Cast(kind, a) => Rvalue::Cast(*kind, self.value(a)),
             ExprKind::Aggregate(elements, order) => Rvalue::Aggregate(self.elements(elements, order)),
+            ExprKind::Splat(a) => {
+                let count = match self.types.get(expression.ty) {
+                    Type::Vector { lanes, .. } => usize::from(*lanes),
+                    Type::Array { len, .. } => usize::try_from(*len).unwrap_or(0),
+                    _ => 0,
+                };
+                Rvalue::Aggregate(vec![self.value(a); count])
+            }
             ExprKind::Extract(a, index) => Rvalue::Extract(self.value(a), *index),
             ExprKind::Register(register) => Rvalue::Register(*register),
             ExprKind::Intrinsic(intrinsic, args) => Rvalue::Intrinsic(*intrinsic, self.values(args)),

@@ -198,6 +198,8 @@ pub enum ExprKind {
     /// A structure, vector or array from its elements in order of declaration. The second list says in which order they are evaluated
     /// (indices into the first), the order of writing.
     Aggregate(Vec<Expr>, Vec<u32>),
+    /// A vector or array whose every element is this one, evaluated once.
+    Splat(Box<Expr>),
     /// Field or lane of a value that is not a place, such as a call's result.
     Extract(Box<Expr>, u32),
     /// A call of a plain or host function.

@@ -1,0 +1,174 @@
+//! Attributes: which belong where, and their values.
+
+use super::body::Body;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::Inline;
+use crate::source::Span;
+use crate::syntax::ast::{Attribute, ExprKind};
+use crate::types::TypeTable;
+
+/// What an attribute stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Kernel,
+    Function,
+    Struct,
+    Field,
+    Variable,
+    Parameter,
+    Loop,
+    Statement,
+    Shared,
+    Other,
+}
+
+/// The values of the attributes that were there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributes {
+    pub(crate) launch_bounds: Option<(u32, u32)>,
+    pub(crate) align: u32,
+    pub(crate) inline: Inline,
+    pub(crate) export: Option<(String, Span)>,
+    pub(crate) exported: bool,
+    pub(crate) restrict: bool,
+    pub(crate) unroll: Option<u32>,
+}
+
+const KNOWN: &[(&str, &[Target])] = &[
+    ("launch_bounds", &[Target::Kernel]),
+    ("align", &[Target::Struct, Target::Field, Target::Variable, Target::Shared]),
+    ("inline", &[Target::Function]),
+    ("noinline", &[Target::Function]),
+    ("export", &[Target::Kernel, Target::Function, Target::Variable]),
+    ("restrict", &[Target::Parameter]),
+    ("unroll", &[Target::Loop]),
+    ("allow", &[]),
+    ("warn", &[]),
+    ("deny", &[]),
+];
+
+impl Body<'_, '_> {
+    /// Reads the attributes of one declaration or statement.
+    pub(crate) fn attributes(&mut self, list: &[Attribute], target: Target) -> Attributes {
+        let mut result = Attributes::default();
+        for attribute in list {
+            let name = attribute.name.name.as_str();
+            let Some((_, targets)) = KNOWN.iter().find(|(known, _)| *known == name) else {
+                self.unknown_attribute(attribute);
+                continue;
+            };
+            let lint_level = targets.is_empty();
+            if !lint_level && !targets.contains(&target) {
+                let message = format!("`@{name}` does not belong here");
+                let places: Vec<&str> = targets.iter().map(|t| place_name(*t)).collect();
+                let help = format!("`@{name}` stands on {}", places.join(", "));
+                self.report(Diagnostic::new(Code::E0226, attribute.span, message).help(help));
+                continue;
+            }
+            self.attribute(attribute, name, &mut result);
+        }
+        result
+    }
+
+    fn attribute(&mut self, attribute: &Attribute, name: &str, result: &mut Attributes) {
+        match name {
+            "launch_bounds" => {
+                let threads = self.attribute_int(attribute, 0, 1, 1024);
+                let blocks = if attribute.args.len() > 1 { self.attribute_int(attribute, 1, 1, 32) } else { Some(0) };
+                self.attribute_count(attribute, 1, 2);
+                result.launch_bounds = threads.zip(blocks);
+            }
+            "align" => {
+                if let Some(align) = self.attribute_int(attribute, 0, 1, 4096) {
+                    if align.is_power_of_two() {
+                        result.align = align;
+                    } else {
+                        let message = format!("alignment {align} is not a power of two");
+                        self.report(Diagnostic::new(Code::E0301, attribute.span, message));
+                    }
+                }
+                self.attribute_count(attribute, 1, 1);
+            }
+            "inline" => result.inline = Inline::Always,
+            "noinline" => result.inline = Inline::Never,
+            "restrict" => result.restrict = true,
+            "unroll" => {
+                let count = if attribute.args.is_empty() { Some(0) } else { self.attribute_int(attribute, 0, 1, 1024) };
+                self.attribute_count(attribute, 0, 1);
+                result.unroll = count;
+            }
+            "export" => {
+                result.exported = true;
+                match attribute.args.first().map(|arg| &arg.value.kind) {
+                    None => {}
+                    Some(ExprKind::String(symbol)) => result.export = Some((symbol.clone(), attribute.span)),
+                    Some(_) => {
+                        let message = "`@export` takes a symbol name in quotes";
+                        self.report(Diagnostic::new(Code::E0301, attribute.span, message).help("`@export(\"name\")`"));
+                    }
+                }
+                self.attribute_count(attribute, 0, 1);
+            }
+            _ => self.lint_names(attribute),
+        }
+    }
+
+    fn lint_names(&mut self, attribute: &Attribute) {
+        for arg in &attribute.args {
+            let known = arg.value.as_ident().and_then(|name| Code::from_id(&name.name));
+            if known.is_none_or(|code| code.severity() == crate::diag::Severity::Error) {
+                let message = "this is not the code of a lint";
+                self.report(
+                    Diagnostic::new(Code::E0301, arg.span, message).help("lints have codes such as `W0401`; errors cannot be allowed"),
+                );
+            }
+        }
+    }
+
+    fn unknown_attribute(&mut self, attribute: &Attribute) {
+        let name = &attribute.name.name;
+        let mut diagnostic =
+            Diagnostic::new(Code::E0226, attribute.name.span, format!("there is no attribute `@{name}`"));
+        if let Some(near) = super::suggest::nearest(name, KNOWN.iter().map(|(name, _)| *name)) {
+            diagnostic = diagnostic.fix(format!("did you mean `@{near}`?"), attribute.name.span, near);
+        }
+        self.report(diagnostic);
+    }
+
+    fn attribute_count(&mut self, attribute: &Attribute, least: usize, most: usize) {
+        let given = attribute.args.len();
+        if given < least || given > most {
+            let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+            let message = format!("`@{}` takes {wanted} arguments, {given} are given", attribute.name.name);
+            self.report(Diagnostic::new(Code::E0301, attribute.span, message));
+        }
+    }
+
+    fn attribute_int(&mut self, attribute: &Attribute, index: usize, least: u32, most: u32) -> Option<u32> {
+        let arg = attribute.args.get(index)?;
+        let value = self.const_int(&arg.value, TypeTable::I64)?;
+        match u32::try_from(value) {
+            Ok(value) if (least..=most).contains(&value) => Some(value),
+            _ => {
+                let message = format!("`@{}` needs a value from {least} to {most}, not {value}", attribute.name.name);
+                self.report(Diagnostic::new(Code::E0301, arg.span, message));
+                None
+            }
+        }
+    }
+}
+
+const fn place_name(target: Target) -> &'static str {
+    match target {
+        Target::Kernel => "kernels",
+        Target::Function => "functions",
+        Target::Struct => "structs",
+        Target::Field => "fields",
+        Target::Variable => "`global var` and `constant`",
+        Target::Parameter => "parameters",
+        Target::Loop => "loops",
+        Target::Statement => "statements",
+        Target::Shared => "`shared` variables",
+        Target::Other => "other items",
+    }
+}

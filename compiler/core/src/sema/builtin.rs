@@ -1,0 +1,616 @@
+//! Calls of builtins: each table of [`crate::builtins`] gives the names and what they take.
+
+use super::body::{Body, is_poison, poison};
+use super::sides::Place as SidePlace;
+use crate::builtins::{
+    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH,
+    Side, WarpOp,
+};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{Access, Const};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::typed::{Expr, ExprKind, Place, PlaceKind};
+use crate::types::{Float, Int, Scalar, Space, Type, TypeId, TypeTable};
+
+/// Builtins that no table has.
+const OTHERS: &[&str] = &["printf", "assert", "device", "__ldg", "__threadfence", "__threadfence_block", "__threadfence_system"];
+
+/// CUDA calls that device code has not, and why (guide 4.18.4.2.3, 4.18.4.2.4, 5.6.4).
+const MISSING_ON_DEVICE: &[(&str, &str)] = &[
+    ("cudaSetDevice", "device code works on the device that it runs on"),
+    ("cudaGetDeviceProperties", "ask for one attribute at a time: `cudaDeviceGetAttribute`"),
+    ("cudaStreamQuery", "device streams cannot be asked or waited for: order work with events, read results in a tail launch"),
+    ("cudaEventQuery", "device events cannot be asked or waited for: order streams with `cudaStreamWaitEvent`"),
+    ("cudaStreamCreate", "device streams are made with `cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)`"),
+    ("cudaEventCreate", "device events are made with `cudaEventCreateWithFlags(&e, cudaEventDisableTiming)`"),
+    ("cudaMemcpy", "there is no waiting copy; copy with `cudaMemcpyAsync` or a kernel"),
+    ("cudaMemset", "there is no waiting fill; fill with a kernel"),
+    ("cudaDeviceSetCacheConfig", "only the host sets the configuration"),
+    ("cudaLaunchKernel", "launch with `kernel<<<grid, block>>>(…)`"),
+    ("cudaLaunchCooperativeKernel", "cooperative launches cannot be made by device code"),
+    ("cudaGraphLaunch", "device graphs cannot be mixed with device launches"),
+];
+
+/// Every name that is called, for suggestions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let intrinsics = Intrinsic::ALL.iter().map(|i| i.name());
+    let runtime = RuntimeFn::ALL.iter().filter(|call| call.side() != Side::Internal).map(|call| call.name());
+    let barriers = BarrierOp::ALL.into_iter().map(BarrierOp::name);
+    let atomics = AtomicOp::ALL.into_iter().map(AtomicOp::name);
+    let warps = WarpOp::ALL.into_iter().map(WarpOp::name);
+    intrinsics.chain(runtime).chain(barriers).chain(atomics).chain(warps).chain(OTHERS.iter().copied())
+}
+
+impl Body<'_, '_> {
+    /// The call, when the name is a builtin's.
+    pub(crate) fn builtin_call(&mut self, path: &ast::Path, args: &[ast::Arg], expect: Option<TypeId>, span: Span) -> Option<Expr> {
+        if path.qualifier.is_some() || !path.args.is_empty() {
+            return None;
+        }
+        let name = path.name.name.as_str();
+        if let Some(result) = self.special_call(name, path.span, args, span) {
+            return Some(result);
+        }
+        if let Some((intrinsic, fixed)) = Intrinsic::from_name(name) {
+            return Some(self.intrinsic(intrinsic, fixed, name, args, expect, span));
+        }
+        if let Some(op) = BarrierOp::ALL.into_iter().find(|op| op.name() == name) {
+            self.needs_device(path.span, name);
+            return Some(self.barrier(op, args, span));
+        }
+        if let Some((op, scope)) = AtomicOp::from_name(name) {
+            self.needs_device(path.span, name);
+            return Some(self.atomic(op, scope, name, args, span));
+        }
+        if let Some(op) = WarpOp::ALL.into_iter().find(|op| op.name() == name) {
+            self.needs_device(path.span, name);
+            return Some(self.warp(op, args, span));
+        }
+        if let Some(call) = RuntimeFn::from_name(name) {
+            return Some(self.runtime(call, path.span, args, span));
+        }
+        if let Some((_, why)) = MISSING_ON_DEVICE.iter().find(|(missing, _)| *missing == name) {
+            let message = format!("`{name}` does not exist here");
+            self.report(Diagnostic::new(Code::E0411, path.span, message).help(*why).note("CUDA programming guide 4.18.4.2"));
+            return Some(self.skip_args(args, span));
+        }
+        None
+    }
+
+    fn special_call(&mut self, name: &str, name_span: Span, args: &[ast::Arg], span: Span) -> Option<Expr> {
+        let fence = |scope| Some(ExprKind::Fence(scope));
+        let fence = match name {
+            "__threadfence" => fence(MemoryScope::Device),
+            "__threadfence_block" => fence(MemoryScope::Block),
+            "__threadfence_system" => fence(MemoryScope::System),
+            _ => None,
+        };
+        if let Some(kind) = fence {
+            self.needs_device(name_span, name);
+            self.count(name, args, 0, 0, span);
+            return Some(Expr { kind, ty: TypeTable::VOID, span });
+        }
+        match name {
+            "printf" => Some(self.printf(args, span)),
+            "assert" => Some(self.assert(args, span)),
+            "device" => Some(self.host_allocate(name_span, args, span)),
+            "__ldg" => Some(self.ldg(name_span, args, span)),
+            "clock" | "clock64" | "globaltimer" => {
+                self.count(name, args, 0, 0, span);
+                Register::from_name(name).map(|register| self.register(register, span))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the number of arguments is right; a message when it is not.
+    fn count(&mut self, name: &str, args: &[ast::Arg], least: usize, most: usize, span: Span) -> bool {
+        if let Some(named) = args.iter().find_map(|arg| arg.name.as_ref()) {
+            let diagnostic = Diagnostic::new(Code::E0204, named.span, format!("the arguments of `{name}` have no names"));
+            self.report(diagnostic);
+            return false;
+        }
+        if args.len() >= least && args.len() <= most {
+            return true;
+        }
+        let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        let plural = if wanted == "1" { "" } else { "s" };
+        let message = format!("`{name}` takes {wanted} argument{plural}, {} given", args.len());
+        self.report(Diagnostic::new(Code::E0204, span, message));
+        false
+    }
+
+    // ------------------------------------------------------------------------------------------------------ intrinsics
+
+    fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        fixed: Option<TypeId>,
+        name: &str,
+        args: &[ast::Arg],
+        expect: Option<TypeId>,
+        span: Span,
+    ) -> Expr {
+        if !self.count(name, args, intrinsic.arity(), intrinsic.arity(), span) {
+            return self.skip_args(args, span);
+        }
+        let domain = intrinsic.domain();
+        let fixed = fixed.or(match domain {
+            Domain::F32 => Some(TypeTable::F32),
+            Domain::U32 => Some(TypeTable::U32),
+            _ => None,
+        });
+        let typed = match fixed {
+            Some(ty) => args.iter().map(|arg| self.expr_as(&arg.value, ty)).collect(),
+            None => self.common_args(domain, args, expect),
+        };
+        let Some(first) = typed.first().filter(|_| !typed.iter().any(is_poison)) else { return poison(span) };
+        let ty = first.ty;
+        if !self.in_domain(domain, ty) {
+            let message = format!("`{name}` does not work on `{}`", self.show(ty));
+            let first_span = first.span;
+            let mut diagnostic = Diagnostic::new(Code::E0203, first_span, message);
+            if matches!(self.checker.types.get(ty), Type::Int(_)) && matches!(domain, Domain::Float | Domain::AnyFloat) {
+                diagnostic = diagnostic.help(format!("convert first: `{} as f32`", self.text(first_span)));
+            }
+            self.report(diagnostic);
+            return poison(span);
+        }
+        let result = self.result_of(domain, ty);
+        Expr { kind: ExprKind::Intrinsic(intrinsic, typed), ty: result, span }
+    }
+
+    /// The arguments in the type that they have in common.
+    fn common_args(&mut self, domain: Domain, args: &[ast::Arg], expect: Option<TypeId>) -> Vec<Expr> {
+        if domain == Domain::FloatInt {
+            let [value, exponent] = args else { return Vec::new() };
+            let value = self.float_arg(&value.value, expect);
+            return vec![value, self.expr_as(&exponent.value, TypeTable::I32)];
+        }
+        match args {
+            [a, b] => {
+                let (a, b) = self.same_type(&a.value, &b.value, expect.filter(|ty| self.is_number(*ty)), "the arguments");
+                vec![a, b]
+            }
+            [a, b, c] => {
+                // the first two decide; the third follows
+                let (x, y) = self.same_type(&a.value, &b.value, expect.filter(|ty| self.is_number(*ty)), "the arguments");
+                let z = if is_poison(&x) { self.expr(&c.value, None) } else { self.expr_as(&c.value, x.ty) };
+                vec![x, y, z]
+            }
+            [a] if matches!(domain, Domain::Float | Domain::AnyFloat | Domain::FloatToBool | Domain::FloatToBits) => {
+                let expect = expect.filter(|ty| self.checker.types.as_float(*ty).is_some());
+                vec![self.float_arg(&a.value, expect)]
+            }
+            [a] => vec![self.expr(&a.value, expect.filter(|ty| self.is_number(*ty)))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// An integer literal where a float is wanted is one.
+    fn float_arg(&mut self, arg: &ast::Expr, expect: Option<TypeId>) -> Expr {
+        if super::expr::is_literal(arg) {
+            let expect = expect.filter(|ty| self.checker.types.as_float(*ty).is_some());
+            return self.expr(arg, Some(expect.unwrap_or(TypeTable::F64)));
+        }
+        self.expr(arg, expect)
+    }
+
+    fn is_number(&self, ty: TypeId) -> bool {
+        matches!(self.checker.types.get(ty), Type::Int(_) | Type::Float(_))
+    }
+
+    fn in_domain(&self, domain: Domain, ty: TypeId) -> bool {
+        let wide = |int: Int| int.bits() >= 32;
+        match (domain, self.checker.types.get(ty)) {
+            (Domain::Float | Domain::FloatToBool | Domain::FloatInt | Domain::FloatToBits, Type::Float(f)) => {
+                matches!(f, Float::F32 | Float::F64)
+            }
+            (Domain::AnyFloat, Type::Float(_)) | (Domain::Number, Type::Int(_) | Type::Float(_)) => true,
+            (Domain::Integer, Type::Int(_)) => true,
+            (Domain::BitsToInt | Domain::Bits | Domain::BitsToFloat, Type::Int(int)) => wide(*int),
+            (Domain::F32, _) => ty == TypeTable::F32,
+            (Domain::U32, _) => ty == TypeTable::U32,
+            _ => false,
+        }
+    }
+
+    fn result_of(&self, domain: Domain, ty: TypeId) -> TypeId {
+        match domain {
+            Domain::FloatToBool => TypeTable::BOOL,
+            Domain::BitsToInt => TypeTable::I32,
+            Domain::FloatToBits if ty == TypeTable::F32 => TypeTable::I32,
+            Domain::FloatToBits => TypeTable::I64,
+            Domain::BitsToFloat if self.checker.types.as_int(ty).is_some_and(|int| int.bits() == 32) => TypeTable::F32,
+            Domain::BitsToFloat => TypeTable::F64,
+            _ => ty,
+        }
+    }
+
+    // -------------------------------------------------------------------------------------- barriers, atomics, warps
+
+    fn barrier(&mut self, op: BarrierOp, args: &[ast::Arg], span: Span) -> Expr {
+        let (least, most) = match op {
+            BarrierOp::Block => (0, 0),
+            BarrierOp::Warp => (0, 1),
+            _ => (1, 1),
+        };
+        if !self.count(op.name(), args, least, most, span) {
+            return self.skip_args(args, span);
+        }
+        let operand = args.first().map(|arg| if op == BarrierOp::Warp { self.expr_as(&arg.value, TypeTable::U32) } else { self.predicate(&arg.value) });
+        if operand.as_ref().is_some_and(is_poison) {
+            return poison(span);
+        }
+        let ty = match op {
+            BarrierOp::Block | BarrierOp::Warp => TypeTable::VOID,
+            BarrierOp::BlockCount => TypeTable::I32,
+            BarrierOp::BlockAnd | BarrierOp::BlockOr => TypeTable::BOOL,
+        };
+        Expr { kind: ExprKind::Barrier(op, operand.map(Box::new)), ty, span }
+    }
+
+    /// A `bool`, or as CUDA has it an integer that is not 0.
+    fn predicate(&mut self, arg: &ast::Expr) -> Expr {
+        let typed = self.expr(arg, Some(TypeTable::BOOL));
+        if matches!(self.checker.types.get(typed.ty), Type::Int(_)) {
+            return self.cast(crate::ir::CastKind::ToBool, typed, TypeTable::BOOL);
+        }
+        self.coerce(typed, TypeTable::BOOL, arg)
+    }
+
+    fn atomic(&mut self, op: AtomicOp, scope: MemoryScope, name: &str, args: &[ast::Arg], span: Span) -> Expr {
+        let wanted = 1 + op.operands();
+        if !self.count(name, args, wanted, wanted, span) {
+            return self.skip_args(args, span);
+        }
+        let Some((first, rest)) = args.split_first() else { return poison(span) };
+        let pointer = self.expr(&first.value, None);
+        if is_poison(&pointer) {
+            return self.skip_args(rest, span);
+        }
+        let Some((space, pointee, constant)) = self.checker.types.pointee(pointer.ty) else {
+            let message = format!("`{name}` works on an address, this is `{}`", self.show(pointer.ty));
+            let text = self.text(first.span);
+            self.report(Diagnostic::new(Code::E0203, first.span, message).help(format!("take the address: `&{text}`")));
+            return self.skip_args(rest, span);
+        };
+        if constant || matches!(space, Space::Local | Space::Constant) {
+            let (code, message) = match space {
+                Space::Constant => (Code::E0502, "`constant` memory is never written on the device".to_owned()),
+                Space::Local => (Code::E0231, "local memory belongs to one thread; atomics are for memory that threads share".to_owned()),
+                _ => (Code::E0232, format!("this is a `{}`, which only reads", self.show(pointer.ty))),
+            };
+            self.report(Diagnostic::new(code, first.span, message));
+            return self.skip_args(rest, span);
+        }
+        if !self.atomic_works(op, pointee) {
+            let message = format!("`{name}` does not work on `{}`", self.show(pointee));
+            self.report(Diagnostic::new(Code::E0203, first.span, message).help(atomic_types(op)));
+            return self.skip_args(rest, span);
+        }
+        let mut typed = vec![pointer];
+        typed.extend(rest.iter().map(|arg| self.expr_as(&arg.value, pointee)));
+        if typed.iter().any(is_poison) {
+            return poison(span);
+        }
+        Expr { kind: ExprKind::Atomic(op, scope, typed), ty: pointee, span }
+    }
+
+    fn atomic_works(&self, op: AtomicOp, ty: TypeId) -> bool {
+        match self.checker.types.get(ty) {
+            Type::Int(int) => match op {
+                AtomicOp::Inc | AtomicOp::Dec => *int == Int::U32,
+                AtomicOp::Cas => int.bits() >= 16,
+                _ => int.bits() >= 32,
+            },
+            Type::Float(Float::F32 | Float::F64) => matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exch),
+            Type::Float(Float::F16 | Float::Bf16) | Type::Vector { element: Scalar::Float(Float::F16 | Float::Bf16), lanes: 2 } => {
+                op == AtomicOp::Add
+            }
+            _ => false,
+        }
+    }
+
+    fn warp(&mut self, op: WarpOp, args: &[ast::Arg], span: Span) -> Expr {
+        let (least, most) = match op {
+            WarpOp::ActiveMask => (0, 0),
+            WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => (3, 4),
+            _ => (2, 2),
+        };
+        if !self.count(op.name(), args, least, most, span) {
+            return self.skip_args(args, span);
+        }
+        let mut typed = Vec::new();
+        if let Some(mask) = args.first() {
+            typed.push(self.mask(&mask.value));
+        }
+        let mut ty = TypeTable::U32;
+        match op {
+            WarpOp::ActiveMask => {}
+            WarpOp::All | WarpOp::Any | WarpOp::Ballot => {
+                typed.extend(args.get(1).map(|arg| self.predicate(&arg.value)));
+                if op != WarpOp::Ballot {
+                    ty = TypeTable::BOOL;
+                }
+            }
+            WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => {
+                typed.extend(args.get(1).map(|arg| self.expr(&arg.value, None)));
+                ty = typed.last().map_or(ty, |value| value.ty);
+                typed.extend(args.get(2).map(|arg| self.small_int(&arg.value)));
+                typed.push(args.get(3).map_or_else(
+                    || super::expr::const_expr(Const::bits(TypeTable::I32, 32), span),
+                    |arg| self.expr_as(&arg.value, TypeTable::I32),
+                ));
+            }
+            _ => {
+                typed.extend(args.get(1).map(|arg| self.expr(&arg.value, None)));
+                if op != WarpOp::MatchAny {
+                    ty = typed.last().map_or(ty, |value| value.ty);
+                }
+            }
+        }
+        if typed.iter().any(is_poison) {
+            return poison(span);
+        }
+        if let Some(value) = typed.get(1).filter(|value| !self.warp_works(op, value.ty)) {
+            let message = format!("`{}` does not work on `{}`", op.name(), self.show(value.ty));
+            let at = value.span;
+            self.report(Diagnostic::new(Code::E0203, at, message));
+            return poison(span);
+        }
+        Expr { kind: ExprKind::Warp(op, typed), ty, span }
+    }
+
+    fn warp_works(&self, op: WarpOp, ty: TypeId) -> bool {
+        let bits = match self.checker.types.get(ty) {
+            Type::Int(int) => int.bits(),
+            Type::Float(float) => float.bits(),
+            Type::Bool => 8,
+            _ => return false,
+        };
+        let unsigned = ty == TypeTable::U32;
+        match op {
+            WarpOp::All | WarpOp::Any | WarpOp::Ballot | WarpOp::ActiveMask => true,
+            WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => bits >= 32,
+            WarpOp::MatchAny => bits >= 32,
+            WarpOp::ReduceAdd | WarpOp::ReduceMin | WarpOp::ReduceMax => unsigned || ty == TypeTable::I32,
+            WarpOp::ReduceAnd | WarpOp::ReduceOr | WarpOp::ReduceXor => unsigned,
+        }
+    }
+
+    /// A mask of lanes; written as any 32-bit integer.
+    fn mask(&mut self, arg: &ast::Expr) -> Expr {
+        let typed = self.expr(arg, Some(TypeTable::U32));
+        self.coerce(typed, TypeTable::U32, arg)
+    }
+
+    /// An `i32`, where a `u32` may stand too: lanes and distances.
+    fn small_int(&mut self, arg: &ast::Expr) -> Expr {
+        let typed = self.expr(arg, Some(TypeTable::I32));
+        if typed.ty == TypeTable::U32 {
+            return self.cast_int(typed, TypeTable::I32);
+        }
+        self.coerce(typed, TypeTable::I32, arg)
+    }
+
+    // ------------------------------------------------------------------------------------------------ memory and host
+
+    fn ldg(&mut self, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
+        self.needs_device(name_span, "__ldg");
+        let [arg] = args else {
+            self.count("__ldg", args, 1, 1, span);
+            return self.skip_args(args, span);
+        };
+        let pointer = self.expr(&arg.value, None);
+        if is_poison(&pointer) {
+            return pointer;
+        }
+        let Some((space, pointee, _)) = self.checker.types.pointee(pointer.ty) else {
+            let message = format!("`__ldg` reads through a pointer, this is `{}`", self.show(pointer.ty));
+            self.report(Diagnostic::new(Code::E0203, arg.span, message));
+            return poison(span);
+        };
+        if !matches!(space, Space::Global | Space::Generic) {
+            let message = format!("`__ldg` reads global memory, this is `{}`", self.show(pointer.ty));
+            self.report(Diagnostic::new(Code::E0503, arg.span, message));
+            return poison(span);
+        }
+        if self.pointer_step(pointer.ty, pointer.span).is_none() {
+            return poison(span);
+        }
+        let place = Place { kind: PlaceKind::Deref(pointer), ty: pointee, span };
+        Expr { kind: ExprKind::Read(Box::new(place), Access::NonCoherent), ty: pointee, span }
+    }
+
+    /// `device(T, n)`
+    fn host_allocate(&mut self, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
+        self.needs_host(name_span, "device");
+        let [element, count] = args else {
+            let diagnostic = Diagnostic::new(Code::E0204, span, "`device` takes a type and a number of elements");
+            self.report(diagnostic.help("`device(f32, 1000)` is a zeroed buffer of 1000 elements in device memory"));
+            return poison(span);
+        };
+        let Some(ty) = element.value.as_type() else {
+            self.report(Diagnostic::new(Code::E0204, element.span, "the first argument of `device` is the type of the elements"));
+            return poison(span);
+        };
+        let ty = self.resolve_sized(&ty, "a buffer element");
+        let count = self.integer(&count.value, "a number of elements is an integer");
+        let Some(count) = count.filter(|_| ty != TypeTable::POISON) else { return poison(span) };
+        if let Some(value) = self.int_value(&count)
+            && value < 0
+        {
+            let message = format!("a buffer cannot have {value} elements");
+            self.report(Diagnostic::new(Code::E0304, count.span, message));
+            return poison(span);
+        }
+        let count = self.cast_int(count, TypeTable::U64);
+        let pointer = self.checker.types.pointer(Space::Global, ty, false);
+        Expr { kind: ExprKind::HostAllocate(ty, Box::new(count)), ty: pointer, span }
+    }
+
+    // ------------------------------------------------------------------------------------------------- the CUDA runtime
+
+    fn runtime(&mut self, call: RuntimeFn, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
+        let name = call.name();
+        self.check_side(call, name_span);
+        let params = call.params();
+        if !self.count(name, args, params.len(), params.len(), span) {
+            return self.skip_args(args, span);
+        }
+        let typed: Vec<Expr> = params.iter().zip(args).map(|(param, arg)| self.runtime_arg(*param, arg)).collect();
+        if typed.iter().any(is_poison) {
+            return poison(span);
+        }
+        self.check_flags(call, &typed);
+        Expr { kind: ExprKind::Runtime(call, typed), ty: call.result(), span }
+    }
+
+    fn check_side(&mut self, call: RuntimeFn, span: Span) {
+        let name = call.name();
+        match call {
+            RuntimeFn::DeviceSynchronize => {
+                let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a child grid")
+                    .label("no such call in a kernel")
+                    .help("consume what the child wrote in a tail launch: `consume<<<1, 256, 0, cudaStreamTailLaunch>>>(…)`")
+                    .note("CUDA programming guide 4.18.4.2.3: device-side `cudaDeviceSynchronize` does not exist in CDP2");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::StreamSynchronize | RuntimeFn::EventSynchronize | RuntimeFn::EventElapsedTime => {
+                let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
+                    .help("order work with streams and events, read results in a tail launch")
+                    .note("CUDA programming guide 4.18.4.2.2");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::DeviceSetLimit | RuntimeFn::DeviceReset => {
+                let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
+                    .help("limits are set by the host before it launches")
+                    .note("CUDA programming guide 4.18.5.2.1");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            _ => match call.side() {
+                Side::Host => self.needs_host(span, name),
+                Side::Device => self.needs_device(span, name),
+                Side::Both | Side::Internal => {}
+            },
+        }
+    }
+
+    fn runtime_arg(&mut self, param: RuntimeParam, arg: &ast::Arg) -> Expr {
+        match param {
+            RuntimeParam::Value(TypeTable::STREAM) => self.stream_arg(&arg.value),
+            RuntimeParam::Value(ty) => self.expr_as(&arg.value, ty),
+            RuntimeParam::Size => match self.integer(&arg.value, "a size is an integer") {
+                Some(size) => self.cast_int(size, TypeTable::U64),
+                None => poison(arg.span),
+            },
+            RuntimeParam::Out(ty) => {
+                let wanted = self.checker.types.pointer(Space::Generic, ty, false);
+                let typed = self.expr(&arg.value, None);
+                if typed.ty == ty {
+                    let message = "the call writes here and needs the address";
+                    let text = self.text(arg.span);
+                    self.report(Diagnostic::new(Code::E0203, arg.span, message).fix("take the address", arg.span, format!("&{text}")));
+                    return poison(arg.span);
+                }
+                self.coerce(typed, wanted, &arg.value)
+            }
+            RuntimeParam::OutPointer => self.out_pointer(arg),
+            RuntimeParam::Address | RuntimeParam::ConstAddress => {
+                let constant = param == RuntimeParam::ConstAddress;
+                let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, constant);
+                let typed = self.expr(&arg.value, Some(wanted));
+                if let Some((space @ (Space::Shared | Space::Local), _, _)) = self.checker.types.pointee(typed.ty) {
+                    let message = format!("the device runtime cannot reach {} memory", space.name());
+                    self.report(
+                        Diagnostic::new(Code::E0501, arg.span, message)
+                            .help("use global memory")
+                            .note("CUDA programming guide 4.18.3.3, 4.18.3.4"),
+                    );
+                    return poison(arg.span);
+                }
+                self.coerce(typed, wanted, &arg.value)
+            }
+            RuntimeParam::Dim3 | RuntimeParam::Kernel => poison(arg.span),
+        }
+    }
+
+    /// `&p` where `p` is a pointer to global memory or a generic one.
+    fn out_pointer(&mut self, arg: &ast::Arg) -> Expr {
+        let typed = self.expr(&arg.value, None);
+        if is_poison(&typed) {
+            return typed;
+        }
+        let inner = self.checker.types.pointee(typed.ty).and_then(|(_, inner, _)| self.checker.types.pointee(inner).map(|p| (inner, p.0)));
+        let Some((inner, Space::Global | Space::Generic)) = inner else {
+            let message = format!("the address of a `*global` pointer is needed, this is `{}`", self.show(typed.ty));
+            self.report(Diagnostic::new(Code::E0203, arg.span, message).help("declare `var p: *global f32;` and pass `&p`"));
+            return poison(arg.span);
+        };
+        let wanted = self.checker.types.pointer(Space::Generic, inner, false);
+        self.coerce(typed, wanted, &arg.value)
+    }
+
+    /// A stream; 0 is the NULL stream.
+    pub(crate) fn stream_arg(&mut self, arg: &ast::Expr) -> Expr {
+        if let ast::ExprKind::Int { value: 0, suffix: None } = &arg.without_parens().kind {
+            return super::expr::const_expr(Const::bits(TypeTable::STREAM, 0), arg.span);
+        }
+        let typed = self.expr(arg, Some(TypeTable::STREAM));
+        let stream = self.coerce(typed, TypeTable::STREAM, arg);
+        if let Some(handle) = special_stream(&stream)
+            && handle != 0
+        {
+            self.needs_device(arg.span, if handle == STREAM_TAIL_LAUNCH { "cudaStreamTailLaunch" } else { "cudaStreamFireAndForget" });
+        }
+        stream
+    }
+
+    /// What R10 says of flags and special streams, where it is known.
+    fn check_flags(&mut self, call: RuntimeFn, args: &[Expr]) {
+        match call {
+            RuntimeFn::StreamCreateWithFlags => {
+                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 1)) else { return };
+                let diagnostic = Diagnostic::new(Code::E0408, flags.span, "device streams need `cudaStreamNonBlocking`")
+                    .fix("say so", flags.span, "cudaStreamNonBlocking")
+                    .note("CUDA programming guide 4.18.2.3: the implicit NULL stream orders nothing but itself");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::EventCreateWithFlags => {
+                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 2)) else { return };
+                let diagnostic = Diagnostic::new(Code::E0409, flags.span, "device events need `cudaEventDisableTiming`")
+                    .fix("say so", flags.span, "cudaEventDisableTiming")
+                    .note("CUDA programming guide 4.18.4.2.2: device events order streams and measure nothing");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::EventRecord | RuntimeFn::StreamWaitEvent => {
+                let stream = if call == RuntimeFn::EventRecord { args.get(1) } else { args.first() };
+                let Some(stream) = stream.filter(|stream| special_stream(stream).is_some_and(|handle| handle != 0)) else { return };
+                let name = if special_stream(stream) == Some(STREAM_TAIL_LAUNCH) { "tail" } else { "fire-and-forget" };
+                let diagnostic = Diagnostic::new(Code::E0410, stream.span, format!("events do not work on the {name} stream"))
+                    .help("use a stream made by `cudaStreamCreateWithFlags`")
+                    .note("CUDA programming guide 4.18.2.3");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The handle of a stream that is known: 0, tail or fire-and-forget.
+pub(crate) fn special_stream(stream: &Expr) -> Option<u32> {
+    let ExprKind::Const(constant) = &stream.kind else { return None };
+    let handle = u32::try_from(constant.as_bits()?).ok()?;
+    matches!(handle, 0 | STREAM_TAIL_LAUNCH | STREAM_FIRE_AND_FORGET).then_some(handle)
+}
+
+const fn atomic_types(op: AtomicOp) -> &'static str {
+    match op {
+        AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exch => "it works on 32- and 64-bit integers, `f32` and `f64`",
+        AtomicOp::Inc | AtomicOp::Dec => "it works on `u32`",
+        AtomicOp::Cas => "it works on integers of 16, 32 and 64 bits",
+        _ => "it works on 32- and 64-bit integers",
+    }
+}
