@@ -137,6 +137,10 @@ impl Body<'_, '_> {
         let mut sound = true;
         for ((arg, ty), param) in args.iter().zip(params).zip(&decl.params) {
             let value = self.expr(&arg.value, Some(ty));
+            if decl.kind == ast::FunctionKind::Kernel && self.refuse_private(&value, param) {
+                sound = false;
+                continue;
+            }
             let before = self.checker.diagnostics.len();
             let value = self.coerce(value, ty, &arg.value);
             self.checker.diagnostics.label_since(before, param.span, "for this parameter");

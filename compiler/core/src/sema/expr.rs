@@ -187,6 +187,7 @@ impl Body<'_, '_> {
             let mut diagnostic = Diagnostic::new(Code::E0212, span, message);
             let wider = [Int::I64, Int::U64].into_iter().find(|wide| value >= wide.range().0 && value <= wide.range().1);
             if suffix.is_none()
+                && expect.is_none()
                 && let Some(wide) = wider
             {
                 let digits = self.text(span);
@@ -352,7 +353,9 @@ impl Body<'_, '_> {
             self.bad_operator(op.symbol(), op_span, left.ty, Some(right.ty));
             return poison(span);
         }
-        self.check_divisor(ir, left.ty, &right);
+        if !self.check_divisor(ir, left.ty, &right) {
+            return poison(span);
+        }
         let ty = left.ty;
         self.fold(ExprKind::Binary(ir, Box::new(left), Box::new(right)), ty, span)
     }
@@ -494,14 +497,15 @@ impl Body<'_, '_> {
         Expr { kind: ExprKind::Offset(Box::new(pointer), Box::new(index)), ty, span }
     }
 
-    /// A division by a constant zero is an error of the program wherever it stands.
-    pub(crate) fn check_divisor(&mut self, op: BinaryOp, ty: TypeId, divisor: &Expr) {
-        if matches!(op, BinaryOp::Div | BinaryOp::Rem)
+    /// A division by a constant zero is an error of the program wherever it stands; says whether all is well.
+    pub(crate) fn check_divisor(&mut self, op: BinaryOp, ty: TypeId, divisor: &Expr) -> bool {
+        let zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
             && matches!(self.checker.types.get(ty), Type::Int(_))
-            && self.int_value(divisor) == Some(0)
-        {
+            && self.int_value(divisor) == Some(0);
+        if zero {
             self.report(Diagnostic::new(Code::E0214, divisor.span, "division by zero"));
         }
+        !zero
     }
 
     pub(crate) fn bad_operator(&mut self, op: &str, span: Span, left: TypeId, right: Option<TypeId>) {

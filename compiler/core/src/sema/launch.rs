@@ -34,8 +34,7 @@ impl Body<'_, '_> {
         let config = self.config(config, config_span);
         let callee = self.callee(id, decl, path, args, span);
         let Some((kernel_id, typed)) = callee else { return poison(span) };
-        let private = self.check_private(&typed, kernel_id);
-        let Some((grid, block, shared, stream)) = config.filter(|_| !private) else { return poison(span) };
+        let Some((grid, block, shared, stream)) = config else { return poison(span) };
         self.check_bounds_of(kernel_id, &block);
         let launch = Launch { kernel: kernel_id, grid, block, shared, stream, args: typed };
         Expr { kind: ExprKind::Launch(Box::new(launch)), ty: TypeTable::CUDA_ERROR, span }
@@ -239,25 +238,20 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Refuses pointers to private memory among the arguments; says whether there was one.
-    fn check_private(&mut self, args: &[Expr], kernel: crate::ir::FunctionId) -> bool {
-        let mut found = false;
-        for (index, arg) in args.iter().enumerate() {
-            let Some((space, origin)) = self.private_pointer(arg) else { continue };
-            let params = self.checker.functions.get(kernel.index()).map(|function| function.variables.as_slice()).unwrap_or_default();
-            let param = params.get(index).map_or_else(String::new, |param| format!(" for `{}`", param.name));
-            let owner = if space == Space::Shared { "a thread block" } else { "one thread" };
-            let message = format!("the child grid is given {} memory{param}", space.name());
-            let section = if space == Space::Shared { "4.18.3.3" } else { "4.18.3.4" };
-            self.report(
-                Diagnostic::new(Code::E0501, origin, message)
-                    .label(format!("{} memory belongs to {owner}, a child cannot reach it", space.name()))
-                    .help("copy the data to global memory and pass a `*global` pointer")
-                    .note(format!("CUDA programming guide {section}")),
-            );
-            found = true;
-        }
-        found
+    /// Refuses a pointer to private memory as a child's argument; says whether it is one.
+    pub(crate) fn refuse_private(&mut self, arg: &Expr, param: &ast::Param) -> bool {
+        let Some((space, origin)) = self.private_pointer(arg) else { return false };
+        let owner = if space == Space::Shared { "a thread block" } else { "one thread" };
+        let message = format!("the child grid is given {} memory for `{}`", space.name(), param.name.name);
+        let section = if space == Space::Shared { "4.18.3.3" } else { "4.18.3.4" };
+        self.report(
+            Diagnostic::new(Code::E0501, origin, message)
+                .label(format!("{} memory belongs to {owner}, a child cannot reach it", space.name()))
+                .also(param.span, "for this parameter")
+                .help("copy the data to global memory and pass a `*global` pointer")
+                .note(format!("CUDA programming guide {section}")),
+        );
+        true
     }
 
     /// The private memory that a value certainly points to, and where the pointer comes from.

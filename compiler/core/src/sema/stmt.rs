@@ -217,7 +217,9 @@ impl Body<'_, '_> {
             self.bad_operator(op.symbol(), op_span, place.ty, None);
             return None;
         }
-        self.check_divisor(ir_op, place.ty, &value);
+        if !self.check_divisor(ir_op, place.ty, &value) {
+            return None;
+        }
         // `x -= n` on a pointer moves by minus n elements
         if is_pointer && ir_op == BinaryOp::Sub {
             let span = value.span;

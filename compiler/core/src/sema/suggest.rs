@@ -2,7 +2,8 @@
 
 /// The candidate that is nearest to `name`, when it is near enough to be a slip of the fingers.
 pub(crate) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = (name.len() / 3).max(1);
+    // among names of one or two letters everything is near everything
+    let limit = if name.len() < 3 { 0 } else { (name.len() / 3).max(1) };
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= limit && *candidate != name)
