@@ -16,7 +16,7 @@
 //! - this file: the data
 //! - `place`: types of operands and places
 //! - `builder`: making functions block by block
-//! - `cfg`: where blocks lead
+//! - `cfg`: where blocks lead; `visit`: what statements read, name and write
 //! - [`eval`]: what operators, casts and exact builtins compute, on bit patterns
 //! - `print`, `parse`: the text form, which reads back to the same IR
 //!
@@ -27,6 +27,7 @@ mod cfg;
 pub mod eval;
 mod place;
 mod text;
+mod visit;
 
 pub use builder::FunctionBuilder;
 pub use text::*;

@@ -1,7 +1,15 @@
-//! Passes over the IR.
+//! Passes over the IR. For code generation, in this order, on a copy of the module that the executor runs:
 //!
-//! - `simplify`: constant branches folded, unreachable blocks removed
+//! 1. [`const_fold`]: what can be computed now
+//! 2. [`simplify`]: constant branches folded, unreachable blocks removed, dead launches with them
+//! 3. [`lower_launches`]: launches of device code become calls of the device runtime
+//!
+//! A pass keeps the rules of [`crate::verify`].
 
+mod const_fold;
+mod launch;
 mod simplify;
 
+pub use const_fold::const_fold;
+pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
 pub use simplify::{remove_unreachable, simplify, simplify_function};

@@ -6,7 +6,7 @@ use crate::source::Span;
 
 /// A launch statement in device code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaunchSite {
+pub struct LaunchStatement {
     /// The function that it stands in.
     pub function: FunctionId,
     /// Its block.
@@ -42,7 +42,7 @@ pub struct ModuleInfo {
     /// By function.
     pub functions: Vec<FunctionInfo>,
     /// Every launch statement of device code, before launch lowering.
-    pub launch_sites: Vec<LaunchSite>,
+    pub launches_on_device: Vec<LaunchStatement>,
 }
 
 impl ModuleInfo {
@@ -54,8 +54,8 @@ impl ModuleInfo {
         spread(&mut functions, |info| &mut info.on_host);
         gather_runtime_need(&mut functions);
         mark_recursion(&mut functions);
-        let mut info = Self { functions, launch_sites: Vec::new() };
-        info.launch_sites = info.find_launch_sites(module);
+        let mut info = Self { functions, launches_on_device: Vec::new() };
+        info.launches_on_device = info.find_launches_on_device(module);
         info
     }
 
@@ -89,14 +89,15 @@ impl ModuleInfo {
         self.functions.iter().any(|info| info.on_device && info.launches.contains(&kernel))
     }
 
-    fn find_launch_sites(&self, module: &Module) -> Vec<LaunchSite> {
+    fn find_launches_on_device(&self, module: &Module) -> Vec<LaunchStatement> {
         let mut sites = Vec::new();
         for (function, data) in module.functions().filter(|(id, _)| self.is_on_device(*id)) {
             for (index, block) in data.blocks.iter().enumerate() {
                 let block_id = BlockId(u32::try_from(index).unwrap_or(u32::MAX));
                 for (statement, data) in block.statements.iter().enumerate() {
                     if let StatementKind::Launch(launch) = &data.kind {
-                        let site = LaunchSite { function, block: block_id, statement, kernel: launch.kernel, span: data.span };
+                        let site =
+                            LaunchStatement { function, block: block_id, statement, kernel: launch.kernel, span: data.span };
                         sites.push(site);
                     }
                 }

@@ -18,7 +18,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use info::{FunctionInfo, LaunchSite, ModuleInfo};
+pub use info::{FunctionInfo, LaunchStatement, ModuleInfo};
 
 use crate::ir::{BlockId, Function, FunctionId, Module};
 use std::fmt;

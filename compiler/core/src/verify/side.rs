@@ -26,7 +26,9 @@ impl Verifier<'_> {
                 let fits = match side {
                     Side::Both => true,
                     Side::Host => !on_device,
-                    Side::Device | Side::Internal => !on_host,
+                    Side::Device => !on_host,
+                    // a lowered function that host code calls too runs there from the module as it was before
+                    Side::Internal => on_device || !on_host,
                 };
                 self.require(fits, |_| {
                     let code = if side == Side::Host { "device" } else { "host" };
