@@ -1,0 +1,82 @@
+//! One test a data file, an error code, or a rule of the suite itself.
+
+use cdp_core::diag::Code;
+use lang_tests::annotation::{annotations, difference, without_annotations};
+use lang_tests::compile::compile;
+use lang_tests::data::{Case, cases, compare_blessed, no_orphans};
+use lang_tests::index;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    match trials() {
+        Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+        Err(error) => {
+            let trial = Trial::test("data", move || Err(Failed::from(error)));
+            libtest_mimic::run(&arguments, vec![trial]).exit_code()
+        }
+    }
+}
+
+fn trials() -> Result<Vec<Trial>, String> {
+    let mut trials = Vec::new();
+    let kinds: [(&str, fn(&Case) -> Result<(), String>); 3] =
+        [("check-fail", check_fail), ("check-pass", check_pass), ("run", run_compiles)];
+    for (kind, check) in kinds {
+        for case in cases(kind)? {
+            trials.push(trial(format!("{kind}/{}", case.name), move || check(&case)));
+        }
+    }
+    for code in Code::ALL.iter().copied() {
+        trials.push(trial(format!("index/{}", code.id()), move || index::check(code)));
+    }
+    trials.push(trial("rule/every_code_has_a_case".to_owned(), every_code_has_a_case));
+    trials.push(trial("rule/no_orphans".to_owned(), || no_orphans("check-fail", "stderr")));
+    Ok(trials)
+}
+
+fn trial(name: String, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
+    Trial::test(name, move || check().map_err(Failed::from))
+}
+
+/// The codes and their lines are the annotated ones, and the rendering is the blessed one.
+fn check_fail(case: &Case) -> Result<(), String> {
+    let expected = annotations(&case.text)?;
+    if expected.is_empty() {
+        return Err("a case of check-fail needs a `//~ CODE`".to_owned());
+    }
+    let outcome = compile(&case.file_name(), &without_annotations(&case.text))?;
+    let difference = difference(&expected, &outcome.sources, &outcome.diagnostics);
+    if !difference.is_empty() {
+        return Err(format!("{}:\n{difference}\n{}", case.path.display(), outcome.rendering()));
+    }
+    compare_blessed(&case.path.with_extension("stderr"), &outcome.rendering())
+}
+
+/// Not a word, and a module that the verifier accepts.
+fn check_pass(case: &Case) -> Result<(), String> {
+    let outcome = compile(&case.file_name(), &case.text)?;
+    if outcome.diagnostics.is_empty() { Ok(()) } else { Err(outcome.rendering()) }
+}
+
+/// No error, and a module that the verifier accepts.
+fn run_compiles(case: &Case) -> Result<(), String> {
+    let outcome = compile(&case.file_name(), &case.text)?;
+    match outcome.module {
+        Some(_) => Ok(()),
+        None => Err(outcome.rendering()),
+    }
+}
+
+/// Every code that a source can show has a case, so that its rendering is blessed.
+fn every_code_has_a_case() -> Result<(), String> {
+    let mut shown = BTreeSet::new();
+    for case in cases("check-fail")? {
+        shown.extend(annotations(&case.text).map_err(|error| format!("{}: {error}", case.name))?.into_iter().map(|(_, code)| code));
+    }
+    let by_source = |code: &Code| index::read(*code).is_ok_and(|explanation| explanation.examples.is_some());
+    let missing: Vec<&str> = Code::ALL.iter().filter(|code| by_source(code) && !shown.contains(code)).map(|code| code.id()).collect();
+    if missing.is_empty() { Ok(()) } else { Err(format!("no case of check-fail shows {}", missing.join(", "))) }
+}
