@@ -5,6 +5,7 @@ use cdp_core::diag::{Diagnostic, Diagnostics};
 use cdp_core::ir::Module;
 use cdp_core::lower::{self, LowerOptions};
 use cdp_core::source::SourceMap;
+use cdp_core::pass::{self, LaunchOptions};
 use cdp_core::{sema, syntax, verify};
 
 /// What became of a source.
@@ -14,7 +15,7 @@ pub struct Outcome {
     pub sources: SourceMap,
     /// In order of place, without repetitions.
     pub diagnostics: Vec<Diagnostic>,
-    /// Verified; none after an error.
+    /// Verified, launches whole; none after an error.
     pub module: Option<Module>,
 }
 
@@ -26,7 +27,7 @@ impl Outcome {
     }
 }
 
-/// Parses, checks and lowers a source.
+/// Parses, checks and lowers a source, and runs the passes before code generation on a copy.
 ///
 /// # Errors
 /// When the compiler made a module that its own verifier refuses.
@@ -41,8 +42,18 @@ pub fn compile(name: &str, text: &str) -> Result<Outcome, String> {
     }
     let (module, found) = lower::lower(program, &LowerOptions::default());
     diagnostics.extend(found);
-    let module = if diagnostics.has_errors() { None } else { Some(verified(module)?) };
-    Ok(Outcome { sources, diagnostics: Diagnostics::finish(diagnostics), module })
+    if diagnostics.has_errors() {
+        return Ok(Outcome { sources, diagnostics: diagnostics.finish(), module: None });
+    }
+    let module = verified(module)?;
+    let mut lowered = module.clone();
+    pass::const_fold(&mut lowered);
+    pass::simplify(&mut lowered);
+    let (_, found) = pass::lower_launches(&mut lowered, &LaunchOptions::default());
+    diagnostics.extend(found);
+    verified(lowered)?;
+    let module = (!diagnostics.has_errors()).then_some(module);
+    Ok(Outcome { sources, diagnostics: diagnostics.finish(), module })
 }
 
 fn verified(module: Module) -> Result<Module, String> {
