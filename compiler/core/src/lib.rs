@@ -9,6 +9,7 @@
 
 pub mod builtins;
 pub mod diag;
+pub mod imports;
 pub mod ir;
 pub mod lower;
 pub mod pass;

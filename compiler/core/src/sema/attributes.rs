@@ -119,7 +119,8 @@ impl Body<'_, '_> {
             if known.is_none_or(|code| code.severity() == crate::diag::Severity::Error) {
                 let message = "this is not the code of a lint";
                 self.report(
-                    Diagnostic::new(Code::E0301, arg.span, message).help("lints have codes such as `W0401`; errors cannot be allowed"),
+                    Diagnostic::new(Code::E0301, arg.span, message)
+                        .help("lints have codes such as `W0401`; errors cannot be allowed"),
                 );
             }
         }
@@ -127,8 +128,7 @@ impl Body<'_, '_> {
 
     fn unknown_attribute(&mut self, attribute: &Attribute) {
         let name = &attribute.name.name;
-        let mut diagnostic =
-            Diagnostic::new(Code::E0226, attribute.name.span, format!("there is no attribute `@{name}`"));
+        let mut diagnostic = Diagnostic::new(Code::E0226, attribute.name.span, format!("there is no attribute `@{name}`"));
         if let Some(near) = super::suggest::nearest(name, KNOWN.iter().map(|(name, _)| *name)) {
             diagnostic = diagnostic.fix(format!("did you mean `@{near}`?"), attribute.name.span, near);
         }

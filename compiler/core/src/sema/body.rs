@@ -8,7 +8,7 @@ use crate::ir::{Const, FunctionId, FunctionKind, GlobalId};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Variable, VariableId};
-use crate::types::{TypeId, TypeTable, layout::PointerWidth};
+use crate::types::{Space, TypeId, TypeTable, layout::PointerWidth};
 use std::collections::HashMap;
 
 /// What a name means inside a body.
@@ -44,6 +44,8 @@ pub(crate) struct Body<'c, 'a> {
     pub(crate) scopes: Vec<HashMap<String, Named>>,
     pub(crate) loops: u32,
     pub(crate) uses: Uses,
+    /// `let`s that certainly point to private memory: to which, and where the pointer was made.
+    pub(crate) private_lets: HashMap<VariableId, (Space, Span)>,
     depth: u32,
 }
 
@@ -78,6 +80,7 @@ impl<'c, 'a> Body<'c, 'a> {
             scopes: vec![HashMap::new()],
             loops: 0,
             uses: Uses::default(),
+            private_lets: HashMap::new(),
             depth: 0,
         }
     }
@@ -106,7 +109,13 @@ impl<'c, 'a> Body<'c, 'a> {
         matches!(self.kind, FunctionKind::Host | FunctionKind::Test { .. })
     }
 
-    pub(crate) fn declare_variable(&mut self, name: &ast::Ident, ty: TypeId, mutability: Mutability, restrict: bool) -> VariableId {
+    pub(crate) fn declare_variable(
+        &mut self,
+        name: &ast::Ident,
+        ty: TypeId,
+        mutability: Mutability,
+        restrict: bool,
+    ) -> VariableId {
         let id = VariableId(u32::try_from(self.variables.len()).unwrap_or(u32::MAX));
         self.variables.push(Variable { name: name.name.clone(), ty, restrict, span: name.span });
         self.mutable.push(mutability);

@@ -3,8 +3,8 @@
 use super::body::{Body, is_poison, poison};
 use super::sides::Place as SidePlace;
 use crate::builtins::{
-    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH,
-    Side, WarpOp,
+    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET,
+    STREAM_TAIL_LAUNCH, Side, WarpOp,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
@@ -14,7 +14,8 @@ use crate::typed::{Expr, ExprKind, Place, PlaceKind};
 use crate::types::{Float, Int, Scalar, Space, Type, TypeId, TypeTable};
 
 /// Builtins that no table has.
-const OTHERS: &[&str] = &["printf", "assert", "device", "__ldg", "__threadfence", "__threadfence_block", "__threadfence_system"];
+const OTHERS: &[&str] =
+    &["printf", "assert", "device", "__ldg", "__threadfence", "__threadfence_block", "__threadfence_system"];
 
 /// CUDA calls that device code has not, and why (guide 4.18.4.2.3, 4.18.4.2.4, 5.6.4).
 const MISSING_ON_DEVICE: &[(&str, &str)] = &[
@@ -44,7 +45,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 impl Body<'_, '_> {
     /// The call, when the name is a builtin's.
-    pub(crate) fn builtin_call(&mut self, path: &ast::Path, args: &[ast::Arg], expect: Option<TypeId>, span: Span) -> Option<Expr> {
+    pub(crate) fn builtin_call(
+        &mut self,
+        path: &ast::Path,
+        args: &[ast::Arg],
+        expect: Option<TypeId>,
+        span: Span,
+    ) -> Option<Expr> {
         if path.qualifier.is_some() || !path.args.is_empty() {
             return None;
         }
@@ -180,8 +187,18 @@ impl Body<'_, '_> {
                 vec![x, y, z]
             }
             [a] if matches!(domain, Domain::Float | Domain::AnyFloat | Domain::FloatToBool | Domain::FloatToBits) => {
-                let expect = expect.filter(|ty| self.checker.types.as_float(*ty).is_some());
+                let expect = match (domain, expect) {
+                    (Domain::FloatToBits, Some(TypeTable::I32)) => Some(TypeTable::F32),
+                    _ => expect.filter(|ty| self.checker.types.as_float(*ty).is_some()),
+                };
                 vec![self.float_arg(&a.value, expect)]
+            }
+            [a] if domain == Domain::BitsToFloat => {
+                // a literal is as wide as the result that is wanted
+                let wanted = if expect == Some(TypeTable::F64) { TypeTable::I64 } else { TypeTable::I32 };
+                let fits = super::expr::is_literal(&a.value) && self.literal_fits(&a.value, wanted);
+                let unsigned = if wanted == TypeTable::I64 { TypeTable::U64 } else { TypeTable::U32 };
+                vec![self.expr(&a.value, Some(if fits { wanted } else { unsigned }))]
             }
             [a] => vec![self.expr(&a.value, expect.filter(|ty| self.is_number(*ty)))],
             _ => Vec::new(),
@@ -195,6 +212,14 @@ impl Body<'_, '_> {
             return self.expr(arg, Some(expect.unwrap_or(TypeTable::F64)));
         }
         self.expr(arg, expect)
+    }
+
+    /// Whether an integer literal is in the range of a type; true for anything else.
+    fn literal_fits(&self, literal: &ast::Expr, ty: TypeId) -> bool {
+        match (&literal.without_parens().kind, self.checker.types.as_int(ty)) {
+            (ast::ExprKind::Int { value, .. }, Some(int)) => i128::from(*value) <= int.range().1,
+            _ => true,
+        }
     }
 
     fn is_number(&self, ty: TypeId) -> bool {
@@ -239,7 +264,9 @@ impl Body<'_, '_> {
         if !self.count(op.name(), args, least, most, span) {
             return self.skip_args(args, span);
         }
-        let operand = args.first().map(|arg| if op == BarrierOp::Warp { self.expr_as(&arg.value, TypeTable::U32) } else { self.predicate(&arg.value) });
+        let operand = args.first().map(|arg| {
+            if op == BarrierOp::Warp { self.expr_as(&arg.value, TypeTable::U32) } else { self.predicate(&arg.value) }
+        });
         if operand.as_ref().is_some_and(is_poison) {
             return poison(span);
         }
@@ -279,7 +306,9 @@ impl Body<'_, '_> {
         if constant || matches!(space, Space::Local | Space::Constant) {
             let (code, message) = match space {
                 Space::Constant => (Code::E0502, "`constant` memory is never written on the device".to_owned()),
-                Space::Local => (Code::E0231, "local memory belongs to one thread; atomics are for memory that threads share".to_owned()),
+                Space::Local => {
+                    (Code::E0231, "local memory belongs to one thread; atomics are for memory that threads share".to_owned())
+                }
                 _ => (Code::E0232, format!("this is a `{}`, which only reads", self.show(pointer.ty))),
             };
             self.report(Diagnostic::new(code, first.span, message));
@@ -306,9 +335,8 @@ impl Body<'_, '_> {
                 _ => int.bits() >= 32,
             },
             Type::Float(Float::F32 | Float::F64) => matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exch),
-            Type::Float(Float::F16 | Float::Bf16) | Type::Vector { element: Scalar::Float(Float::F16 | Float::Bf16), lanes: 2 } => {
-                op == AtomicOp::Add
-            }
+            Type::Float(Float::F16 | Float::Bf16)
+            | Type::Vector { element: Scalar::Float(Float::F16 | Float::Bf16), lanes: 2 } => op == AtomicOp::Add,
             _ => false,
         }
     }
@@ -433,7 +461,11 @@ impl Body<'_, '_> {
             return poison(span);
         };
         let Some(ty) = element.value.as_type() else {
-            self.report(Diagnostic::new(Code::E0204, element.span, "the first argument of `device` is the type of the elements"));
+            self.report(Diagnostic::new(
+                Code::E0204,
+                element.span,
+                "the first argument of `device` is the type of the elements",
+            ));
             return poison(span);
         };
         let ty = self.resolve_sized(&ty, "a buffer element");
@@ -478,17 +510,24 @@ impl Body<'_, '_> {
                     .note("CUDA programming guide 4.18.4.2.3: device-side `cudaDeviceSynchronize` does not exist in CDP2");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
-            RuntimeFn::StreamSynchronize | RuntimeFn::EventSynchronize | RuntimeFn::EventElapsedTime => {
-                let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
-                    .help("order work with streams and events, read results in a tail launch")
-                    .note("CUDA programming guide 4.18.4.2.2");
+            RuntimeFn::StreamSynchronize | RuntimeFn::EventSynchronize => {
+                let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a stream or an event")
+                    .label("no such call in a kernel")
+                    .help("order streams with events, and consume results in a tail launch")
+                    .note("CUDA programming guide 4.18.4.2.2, 4.18.4.2.3");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
-            RuntimeFn::DeviceSetLimit | RuntimeFn::DeviceReset => {
-                let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
-                    .help("limits are set by the host before it launches")
-                    .note("CUDA programming guide 4.18.5.2.1");
-                self.wrong_on(SidePlace::Device, diagnostic);
+            RuntimeFn::EventElapsedTime => self.missing_on_device(
+                name,
+                span,
+                "device events measure nothing; read `globaltimer()` or `clock64()`",
+                "4.18.4.2.2",
+            ),
+            RuntimeFn::DeviceSetLimit => {
+                self.missing_on_device(name, span, "limits are set by the host before it launches", "4.18.5.2.1");
+            }
+            RuntimeFn::DeviceReset => {
+                self.missing_on_device(name, span, "only the host gives a device back", "4.18.4.2.4");
             }
             _ => match call.side() {
                 Side::Host => self.needs_host(span, name),
@@ -496,6 +535,13 @@ impl Body<'_, '_> {
                 Side::Both | Side::Internal => {}
             },
         }
+    }
+
+    fn missing_on_device(&mut self, name: &str, span: Span, help: &str, section: &str) {
+        let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
+            .help(help)
+            .note(format!("CUDA programming guide {section}"));
+        self.wrong_on(SidePlace::Device, diagnostic);
     }
 
     fn runtime_arg(&mut self, param: RuntimeParam, arg: &ast::Arg) -> Expr {
@@ -512,7 +558,11 @@ impl Body<'_, '_> {
                 if typed.ty == ty {
                     let message = "the call writes here and needs the address";
                     let text = self.text(arg.span);
-                    self.report(Diagnostic::new(Code::E0203, arg.span, message).fix("take the address", arg.span, format!("&{text}")));
+                    self.report(Diagnostic::new(Code::E0203, arg.span, message).fix(
+                        "take the address",
+                        arg.span,
+                        format!("&{text}"),
+                    ));
                     return poison(arg.span);
                 }
                 self.coerce(typed, wanted, &arg.value)
@@ -543,7 +593,11 @@ impl Body<'_, '_> {
         if is_poison(&typed) {
             return typed;
         }
-        let inner = self.checker.types.pointee(typed.ty).and_then(|(_, inner, _)| self.checker.types.pointee(inner).map(|p| (inner, p.0)));
+        let inner = self
+            .checker
+            .types
+            .pointee(typed.ty)
+            .and_then(|(_, inner, _)| self.checker.types.pointee(inner).map(|p| (inner, p.0)));
         let Some((inner, Space::Global | Space::Generic)) = inner else {
             let message = format!("the address of a `*global` pointer is needed, this is `{}`", self.show(typed.ty));
             self.report(Diagnostic::new(Code::E0203, arg.span, message).help("declare `var p: *global f32;` and pass `&p`"));
@@ -563,7 +617,10 @@ impl Body<'_, '_> {
         if let Some(handle) = special_stream(&stream)
             && handle != 0
         {
-            self.needs_device(arg.span, if handle == STREAM_TAIL_LAUNCH { "cudaStreamTailLaunch" } else { "cudaStreamFireAndForget" });
+            self.needs_device(
+                arg.span,
+                if handle == STREAM_TAIL_LAUNCH { "cudaStreamTailLaunch" } else { "cudaStreamFireAndForget" },
+            );
         }
         stream
     }
@@ -572,14 +629,18 @@ impl Body<'_, '_> {
     fn check_flags(&mut self, call: RuntimeFn, args: &[Expr]) {
         match call {
             RuntimeFn::StreamCreateWithFlags => {
-                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 1)) else { return };
+                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 1)) else {
+                    return;
+                };
                 let diagnostic = Diagnostic::new(Code::E0408, flags.span, "device streams need `cudaStreamNonBlocking`")
                     .fix("say so", flags.span, "cudaStreamNonBlocking")
                     .note("CUDA programming guide 4.18.2.3: the implicit NULL stream orders nothing but itself");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
             RuntimeFn::EventCreateWithFlags => {
-                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 2)) else { return };
+                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 2)) else {
+                    return;
+                };
                 let diagnostic = Diagnostic::new(Code::E0409, flags.span, "device events need `cudaEventDisableTiming`")
                     .fix("say so", flags.span, "cudaEventDisableTiming")
                     .note("CUDA programming guide 4.18.4.2.2: device events order streams and measure nothing");
@@ -587,7 +648,9 @@ impl Body<'_, '_> {
             }
             RuntimeFn::EventRecord | RuntimeFn::StreamWaitEvent => {
                 let stream = if call == RuntimeFn::EventRecord { args.get(1) } else { args.first() };
-                let Some(stream) = stream.filter(|stream| special_stream(stream).is_some_and(|handle| handle != 0)) else { return };
+                let Some(stream) = stream.filter(|stream| special_stream(stream).is_some_and(|handle| handle != 0)) else {
+                    return;
+                };
                 let name = if special_stream(stream) == Some(STREAM_TAIL_LAUNCH) { "tail" } else { "fire-and-forget" };
                 let diagnostic = Diagnostic::new(Code::E0410, stream.span, format!("events do not work on the {name} stream"))
                     .help("use a stream made by `cudaStreamCreateWithFlags`")

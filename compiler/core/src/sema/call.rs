@@ -137,7 +137,7 @@ impl Body<'_, '_> {
         let mut sound = true;
         for ((arg, ty), param) in args.iter().zip(params).zip(&decl.params) {
             let value = self.expr(&arg.value, Some(ty));
-            if decl.kind == ast::FunctionKind::Kernel && self.refuse_private(&value, param) {
+            if decl.kind == ast::FunctionKind::Kernel && self.refuse_private(&value, param, ty) {
                 sound = false;
                 continue;
             }
@@ -190,11 +190,11 @@ impl Body<'_, '_> {
                 let name = &param.name.name;
                 let message = format!("`{name}` of `{}` cannot be inferred from the arguments", decl.name.name);
                 let all: Vec<&str> = decl.generics.iter().map(|param| param.name.name.as_str()).collect();
-                self.report(
-                    Diagnostic::new(Code::E0220, span, message)
-                        .also(param.span, "declared here")
-                        .help(format!("say it: `{}::[{}](…)`", decl.name.name, all.join(", "))),
-                );
+                self.report(Diagnostic::new(Code::E0220, span, message).also(param.span, "declared here").help(format!(
+                    "say it: `{}::[{}](…)`",
+                    decl.name.name,
+                    all.join(", ")
+                )));
                 return None;
             };
             result.push(*arg);

@@ -163,16 +163,22 @@ impl Body<'_, '_> {
             ExprKind::Cast(kind, a) => {
                 let value = self.scalar(a)?;
                 match kind {
-                    CastKind::Pointer | CastKind::ToGeneric | CastKind::FromGeneric | CastKind::PointerToInt | CastKind::IntToPointer => {
-                        Ok(ConstValue::Bits(value))
-                    }
+                    CastKind::Pointer
+                    | CastKind::ToGeneric
+                    | CastKind::FromGeneric
+                    | CastKind::PointerToInt
+                    | CastKind::IntToPointer => Ok(ConstValue::Bits(value)),
                     kind => bits(eval_cast(types, *kind, a.ty, expr.ty, value)),
                 }
             }
             ExprKind::And(a, b) => Ok(ConstValue::Bits(if self.scalar(a)? == 0 { 0 } else { self.scalar(b)? })),
             ExprKind::Or(a, b) => Ok(ConstValue::Bits(if self.scalar(a)? != 0 { 1 } else { self.scalar(b)? })),
             ExprKind::If(condition, a, b) => {
-                if self.scalar(condition)? != 0 { self.evaluate_value(a) } else { self.evaluate_value(b) }
+                if self.scalar(condition)? != 0 {
+                    self.evaluate_value(a)
+                } else {
+                    self.evaluate_value(b)
+                }
             }
             ExprKind::Aggregate(elements, _) => {
                 let values = elements.iter().map(|element| self.evaluate_value(element)).collect::<Result<_, _>>()?;

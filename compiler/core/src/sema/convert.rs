@@ -79,6 +79,9 @@ impl Body<'_, '_> {
             return diagnostic;
         }
         let text = self.text(source.span);
+        if to == TypeTable::CUDA_ERROR && text == "0" {
+            return diagnostic.fix("no error has a name", source.span, "cudaSuccess");
+        }
         let text = if needs_parens(source) { format!("({text})") } else { text };
         if to == TypeTable::BOOL {
             return diagnostic.fix("compare it", source.span, format!("{text} != 0"));
@@ -113,7 +116,8 @@ impl Body<'_, '_> {
         let (space, pointee, constant) = self.checker.types.pointee(ty)?;
         let pointee_fits = from_pointee == pointee || pointee == TypeTable::VOID;
         let const_fits = constant || !from_const;
-        let is_null = matches!(&expr.kind, ExprKind::Const(null) if null.as_bits() == Some(0)) && from_pointee == TypeTable::VOID;
+        let is_null =
+            matches!(&expr.kind, ExprKind::Const(null) if null.as_bits() == Some(0)) && from_pointee == TypeTable::VOID;
         if is_null {
             return Some(super::expr::const_expr(crate::ir::Const::bits(ty, 0), expr.span));
         }

@@ -88,9 +88,7 @@ impl Body<'_, '_> {
             ast::ExprKind::Char(byte) => self.int_literal(u64::from(*byte), false, None, expect, span),
             ast::ExprKind::Float { text, suffix } => self.float_literal(text, *suffix, expect, span),
             ast::ExprKind::Bool(value) => const_expr(Const::bool(*value), span),
-            ast::ExprKind::String(text) => {
-                const_expr(Const { ty: TypeTable::STR, value: ConstValue::Str(text.clone()) }, span)
-            }
+            ast::ExprKind::String(text) => const_expr(Const { ty: TypeTable::STR, value: ConstValue::Str(text.clone()) }, span),
             ast::ExprKind::Path(_) | ast::ExprKind::Field { .. } | ast::ExprKind::Index { .. } => {
                 let value = self.value(expr, expect);
                 self.read(value, span)
@@ -113,7 +111,9 @@ impl Body<'_, '_> {
             ast::ExprKind::Array(elements) => self.array(elements, expect, span),
             ast::ExprKind::Repeat { value, count } => self.repeat(value, count, expect, span),
             ast::ExprKind::Call { callee, args } => self.call(callee, args, expect, span),
-            ast::ExprKind::Launch { kernel, config, config_span, args } => self.launch(kernel, config, *config_span, args, span),
+            ast::ExprKind::Launch { kernel, config, config_span, args } => {
+                self.launch(kernel, config, *config_span, args, span)
+            }
             ast::ExprKind::SizeOf(ty) => self.size_constant(ty, span, |layout| layout.size),
             ast::ExprKind::AlignOf(ty) => self.size_constant(ty, span, |layout| u64::from(layout.align)),
             ast::ExprKind::OffsetOf { ty, field } => self.offset_of(ty, field, span),
@@ -171,7 +171,14 @@ impl Body<'_, '_> {
 
     // ------------------------------------------------------------------------------------------------------ literals
 
-    fn int_literal(&mut self, value: u64, negative: bool, suffix: Option<ast::Suffix>, expect: Option<TypeId>, span: Span) -> Expr {
+    fn int_literal(
+        &mut self,
+        value: u64,
+        negative: bool,
+        suffix: Option<ast::Suffix>,
+        expect: Option<TypeId>,
+        span: Span,
+    ) -> Expr {
         let ty = match suffix {
             Some(suffix) => suffix_type(suffix),
             None => expect.filter(|ty| self.takes_int_literal(*ty)).unwrap_or(TypeTable::I32),
@@ -313,9 +320,7 @@ impl Body<'_, '_> {
                 let global = self.checker.globals.get(id.0 as usize)?;
                 Some((global.space, global.space == Space::Constant))
             }
-            PlaceKind::Deref(pointer) => {
-                self.checker.types.pointee(pointer.ty).map(|(space, _, constant)| (space, constant))
-            }
+            PlaceKind::Deref(pointer) => self.checker.types.pointee(pointer.ty).map(|(space, _, constant)| (space, constant)),
             PlaceKind::Field(inner, _) | PlaceKind::Index(inner, _) => self.place_space(inner),
         }
     }
@@ -336,7 +341,8 @@ impl Body<'_, '_> {
         if ir.is_comparison() {
             return self.comparison(ir, op_span, lhs, rhs, span);
         }
-        let expect = expect.filter(|ty| matches!(self.checker.types.get(*ty), Type::Int(_) | Type::Float(_) | Type::Vector { .. }));
+        let expect =
+            expect.filter(|ty| matches!(self.checker.types.get(*ty), Type::Int(_) | Type::Float(_) | Type::Vector { .. }));
         let (left, right) = self.operands(lhs, rhs, expect);
         if is_poison(&left) || is_poison(&right) {
             return poison(span);
@@ -371,7 +377,15 @@ impl Body<'_, '_> {
         Expr { kind, ty: TypeTable::BOOL, span }
     }
 
-    fn shift(&mut self, op: BinaryOp, op_span: Span, lhs: &ast::Expr, rhs: &ast::Expr, expect: Option<TypeId>, span: Span) -> Expr {
+    fn shift(
+        &mut self,
+        op: BinaryOp,
+        op_span: Span,
+        lhs: &ast::Expr,
+        rhs: &ast::Expr,
+        expect: Option<TypeId>,
+        span: Span,
+    ) -> Expr {
         let left = self.expr(lhs, expect);
         let right = self.integer(rhs, "a shift is by a number of bits");
         let Some(right) = right.filter(|_| !is_poison(&left)) else { return poison(span) };
@@ -408,7 +422,9 @@ impl Body<'_, '_> {
         let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
         let works = match self.checker.types.get(left.ty) {
             Type::Int(_) | Type::Float(_) | Type::Pointer { .. } => true,
-            Type::Bool | Type::Enum(_) | Type::CudaError | Type::Stream | Type::Event | Type::Texture | Type::Surface => equality,
+            Type::Bool | Type::Enum(_) | Type::CudaError | Type::Stream | Type::Event | Type::Texture | Type::Surface => {
+                equality
+            }
             _ => false,
         };
         if !works {
@@ -520,7 +536,13 @@ impl Body<'_, '_> {
         self.report(diagnostic);
     }
 
-    fn mismatched_operands(&mut self, op: ast::BinaryOp, op_span: Span, left: (&ast::Expr, TypeId), right: (&ast::Expr, TypeId)) {
+    fn mismatched_operands(
+        &mut self,
+        op: ast::BinaryOp,
+        op_span: Span,
+        left: (&ast::Expr, TypeId),
+        right: (&ast::Expr, TypeId),
+    ) {
         let (left_type, right_type) = (self.show(left.1), self.show(right.1));
         let message = format!("`{}` between `{left_type}` and `{right_type}`", op.symbol());
         let diagnostic = Diagnostic::new(Code::E0203, op_span, message)

@@ -97,7 +97,8 @@ impl Body<'_, '_> {
 
     pub(crate) fn assert(&mut self, args: &[ast::Arg], span: Span) -> Expr {
         let Some((condition, rest)) = args.split_first() else {
-            let diagnostic = Diagnostic::new(Code::E0204, span, "`assert` takes a condition, and a format with its arguments if you like");
+            let diagnostic =
+                Diagnostic::new(Code::E0204, span, "`assert` takes a condition, and a format with its arguments if you like");
             self.report(diagnostic);
             return poison(span);
         };
@@ -225,8 +226,16 @@ mod tests {
     #[test]
     fn formats_are_read_as_c_does() {
         let wanted: Vec<Wanted> = conversions("%d %5.2f %-*lld %% %s %p %hhu %zu").unwrap().iter().map(|c| c.wanted).collect();
-        let expected =
-            [Wanted::Int(32), Wanted::Float, Wanted::Int(32), Wanted::Int(64), Wanted::Str, Wanted::Pointer, Wanted::Int(32), Wanted::Int(64)];
+        let expected = [
+            Wanted::Int(32),
+            Wanted::Float,
+            Wanted::Int(32),
+            Wanted::Int(64),
+            Wanted::Str,
+            Wanted::Pointer,
+            Wanted::Int(32),
+            Wanted::Int(64),
+        ];
         assert_eq!(wanted, expected);
         assert!(conversions("100%").is_err());
         assert!(conversions("%y").is_err());

@@ -26,14 +26,8 @@ impl Checker<'_> {
     pub(crate) fn declare_all(&mut self) {
         for id in self.items.ids() {
             let Some(item) = self.items.get(id) else { continue };
-            match &item.kind {
-                ast::ItemKind::Variable(decl) => self.declare_global(id, item, decl),
-                ast::ItemKind::Import(path) => {
-                    // the driver replaces imports by the items of the files that they name
-                    let message = format!("`{}` was not imported", path.value);
-                    self.report(Diagnostic::new(Code::E0227, path.span, message));
-                }
-                _ => {}
+            if let ast::ItemKind::Variable(decl) = &item.kind {
+                self.declare_global(id, item, decl);
             }
         }
         for id in self.items.ids() {
@@ -146,15 +140,17 @@ impl Checker<'_> {
             self.symbols.insert(symbol.clone());
             return symbol;
         }
-        let unique = (1u32..).map(|n| format!("{symbol}_{n}")).find(|candidate| !self.symbols.contains(candidate)).unwrap_or(symbol);
+        let unique =
+            (1u32..).map(|n| format!("{symbol}_{n}")).find(|candidate| !self.symbols.contains(candidate)).unwrap_or(symbol);
         self.symbols.insert(unique.clone());
         unique
     }
 
     fn take_symbol(&mut self, symbol: &str, span: Span) {
-        let valid = symbol.bytes().enumerate().all(|(i, c)| {
-            c.is_ascii_alphabetic() || matches!(c, b'_' | b'$') || (i > 0 && c.is_ascii_digit())
-        });
+        let valid = symbol
+            .bytes()
+            .enumerate()
+            .all(|(i, c)| c.is_ascii_alphabetic() || matches!(c, b'_' | b'$') || (i > 0 && c.is_ascii_digit()));
         if symbol.is_empty() || !valid {
             let message = format!("`{symbol}` is not a symbol name");
             let help = "letters, digits, `_` and `$`, not starting with a digit";
@@ -340,7 +336,7 @@ impl Body<'_, '_> {
                     .help("write the result through a pointer parameter: `out: *global i32`")
                     .note("a launch returns before the kernel has run (CUDA programming guide 4.18.4.2.1)"),
             );
-            return TypeTable::VOID;
+            return TypeTable::POISON;
         }
         let id = self.resolve_type(ty);
         if matches!(self.checker.types.get(id), Type::Unsized { .. }) {

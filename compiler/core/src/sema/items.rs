@@ -26,10 +26,10 @@ impl<'a> Items<'a> {
             for item in &file.items {
                 let id = ItemId(items.list.len());
                 items.list.push(item);
-                if let ast::ItemKind::Test(test) = &item.kind {
-                    if let Some(first) = tests.insert(&test.name.value, test.name.span) {
-                        diagnostics.push(twice("test", &test.name.value, test.name.span, first));
-                    }
+                if let ast::ItemKind::Test(test) = &item.kind
+                    && let Some(first) = tests.insert(&test.name.value, test.name.span)
+                {
+                    diagnostics.push(twice("test", &test.name.value, test.name.span, first));
                 }
                 let Some(name) = item_name(&item.kind) else { continue };
                 let first = *items.names.entry(name.name.as_str()).or_insert(id);

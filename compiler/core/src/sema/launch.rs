@@ -77,7 +77,10 @@ impl Body<'_, '_> {
                 None
             }
             None => {
-                if !self.checker.items.is_damaged(name) {
+                if super::builtin::names().any(|builtin| builtin == name) {
+                    let diagnostic = Diagnostic::new(Code::E0402, path.span, format!("`{name}` is a builtin, not a kernel"));
+                    self.report(diagnostic.help(format!("call it: `{name}(…)`")));
+                } else if !self.checker.items.is_damaged(name) {
                     self.unknown_kernel(name, path.span);
                 }
                 None
@@ -108,13 +111,28 @@ impl Body<'_, '_> {
         let grid = self.size(grid, "grid");
         let block = self.size(block, "block");
         let shared = config.get(2).map(|shared| self.shared_bytes(shared));
-        let stream = config.get(3).map(|stream| self.stream_arg(stream));
+        let stream = config.get(3).map(|stream| self.stream(stream));
         let parts = [Some(&grid), Some(&block), shared.as_ref(), stream.as_ref()];
         if parts.into_iter().flatten().any(is_poison) {
             return None;
         }
         let sound = self.check_grid(&grid) & self.check_block(&block);
         sound.then_some((grid, block, shared, stream))
+    }
+
+    fn stream(&mut self, expr: &ast::Expr) -> Expr {
+        let literal_zero = matches!(expr.without_parens().kind, ast::ExprKind::Int { value: 0, suffix: None });
+        let typed = if literal_zero { None } else { Some(self.expr(expr, Some(TypeTable::STREAM))) };
+        match typed {
+            Some(typed) if is_poison(&typed) => typed,
+            Some(typed) if typed.ty != TypeTable::STREAM => {
+                let message = format!("the stream of a launch is a `cudaStream_t`, this is `{}`", self.show(typed.ty));
+                let help = "`cudaStreamTailLaunch`, `cudaStreamFireAndForget`, or a stream made by `cudaStreamCreateWithFlags`";
+                self.report(Diagnostic::new(Code::E0407, expr.span, message).help(help));
+                poison(expr.span)
+            }
+            _ => self.stream_arg(expr),
+        }
     }
 
     /// A 32-bit integer or `dim3`.
@@ -135,7 +153,8 @@ impl Body<'_, '_> {
                 self.cast_int(typed, TypeTable::U32)
             }
             _ => {
-                let message = format!("the size of a {what} is a 32-bit integer or a `dim3`, this is `{}`", self.show(typed.ty));
+                let message =
+                    format!("the size of a {what} is a 32-bit integer or a `dim3`, this is `{}`", self.show(typed.ty));
                 let mut diagnostic = Diagnostic::new(Code::E0407, expr.span, message);
                 if self.cast_kind(typed.ty, TypeTable::U32).is_some() {
                     diagnostic = diagnostic.help(format!("convert it: `({}) as u32`", self.text(expr.span)));
@@ -160,10 +179,9 @@ impl Body<'_, '_> {
             && !(0..=MAX_SHARED).contains(&value)
         {
             let message = format!("no block can have {value} bytes of shared memory");
-            self.report(
-                Diagnostic::new(Code::E0406, expr.span, message)
-                    .note(format!("at most {MAX_SHARED} bytes on any architecture; over 49152 the host must raise the kernel's limit first")),
-            );
+            self.report(Diagnostic::new(Code::E0406, expr.span, message).note(format!(
+                "at most {MAX_SHARED} bytes on any architecture; over 49152 the host must raise the kernel's limit first"
+            )));
             return poison(expr.span);
         }
         self.cast_int(typed, TypeTable::U32)
@@ -216,10 +234,9 @@ impl Body<'_, '_> {
     }
 
     fn never_valid(&mut self, span: Span, message: String) -> bool {
-        self.report(
-            Diagnostic::new(Code::E0406, span, message)
-                .note("the launch would return cudaErrorInvalidConfiguration and start nothing (CUDA programming guide 4.18.4.2.1)"),
-        );
+        self.report(Diagnostic::new(Code::E0406, span, message).note(
+            "the launch would return cudaErrorInvalidConfiguration and start nothing (CUDA programming guide 4.18.4.2.1)",
+        ));
         false
     }
 
@@ -239,14 +256,28 @@ impl Body<'_, '_> {
     }
 
     /// Refuses a pointer to private memory as a child's argument; says whether it is one.
-    pub(crate) fn refuse_private(&mut self, arg: &Expr, param: &ast::Param) -> bool {
-        let Some((space, origin)) = self.private_pointer(arg) else { return false };
+    pub(crate) fn refuse_private(&mut self, arg: &Expr, param: &ast::Param, ty: TypeId) -> bool {
+        let decayed = match &arg.kind {
+            // an array given for a pointer is given by its address
+            ExprKind::Read(place, _)
+                if self.checker.types.pointee(ty).is_some() && self.checker.types.pointee(arg.ty).is_none() =>
+            {
+                self.place_space(place).map(|(space, _)| space).filter(|space| matches!(space, Space::Shared | Space::Local))
+            }
+            _ => None,
+        };
+        let found = decayed.map(|space| (space, arg.span)).or_else(|| self.private_pointer(arg));
+        let Some((space, origin)) = found else { return false };
         let owner = if space == Space::Shared { "a thread block" } else { "one thread" };
         let message = format!("the child grid is given {} memory for `{}`", space.name(), param.name.name);
         let section = if space == Space::Shared { "4.18.3.3" } else { "4.18.3.4" };
+        let mut diagnostic = Diagnostic::new(Code::E0501, arg.span, message)
+            .label(format!("{} memory belongs to {owner}, a child cannot reach it", space.name()));
+        if origin != arg.span {
+            diagnostic = diagnostic.also(origin, format!("this is {} memory", space.name()));
+        }
         self.report(
-            Diagnostic::new(Code::E0501, origin, message)
-                .label(format!("{} memory belongs to {owner}, a child cannot reach it", space.name()))
+            diagnostic
                 .also(param.span, "for this parameter")
                 .help("copy the data to global memory and pass a `*global` pointer")
                 .note(format!("CUDA programming guide {section}")),
@@ -255,13 +286,19 @@ impl Body<'_, '_> {
     }
 
     /// The private memory that a value certainly points to, and where the pointer comes from.
-    fn private_pointer(&self, expr: &Expr) -> Option<(Space, Span)> {
+    pub(crate) fn private_pointer(&self, expr: &Expr) -> Option<(Space, Span)> {
         if let Some((space @ (Space::Shared | Space::Local), _, _)) = self.checker.types.pointee(expr.ty) {
             return Some((space, expr.span));
         }
         match &expr.kind {
             ExprKind::Cast(CastKind::ToGeneric | CastKind::Pointer, inner) => self.private_pointer(inner),
             ExprKind::Offset(pointer, _) => self.private_pointer(pointer),
+            // a `let` points where its value did
+            ExprKind::Read(place, _) if matches!(place.kind, crate::typed::PlaceKind::Variable(_)) => {
+                let crate::typed::PlaceKind::Variable(id) = place.kind else { return None };
+                let origin = self.private_lets.get(&id).copied();
+                origin.or_else(|| self.private_inside(expr.ty).map(|space| (space, expr.span)))
+            }
             ExprKind::If(_, a, b) => self.private_pointer(a).and(self.private_pointer(b)),
             ExprKind::Aggregate(parts, _) => parts.iter().find_map(|part| self.private_pointer(part)),
             _ => self.private_inside(expr.ty).map(|space| (space, expr.span)),

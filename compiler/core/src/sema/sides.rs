@@ -3,8 +3,8 @@
 //! A plain `fn` may be called from either side; what it uses decides. So a body only records what would be wrong where, and once all
 //! bodies are known, everything that kernels reach is device code and everything that host functions and tests reach is host code.
 
-use super::body::Body;
 use super::Checker;
+use super::body::Body;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FunctionId, FunctionKind};
 use crate::source::Span;
@@ -34,14 +34,16 @@ impl Body<'_, '_> {
     /// `what` exists in device code only.
     pub(crate) fn needs_device(&mut self, span: Span, what: &str) {
         let message = format!("`{what}` exists only in device code");
-        let diagnostic = Diagnostic::new(Code::E0234, span, message).help("host code starts a kernel, and the kernel does this");
+        let diagnostic =
+            Diagnostic::new(Code::E0234, span, message).help("host code starts a kernel, and the kernel does this");
         self.wrong_on(Place::Host, diagnostic);
     }
 
     /// `what` exists in host code only.
     pub(crate) fn needs_host(&mut self, span: Span, what: &str) {
         let message = format!("`{what}` exists only in host code");
-        let diagnostic = Diagnostic::new(Code::E0234, span, message).help("do it in a `host fn` or `test`, before or after the launch");
+        let diagnostic =
+            Diagnostic::new(Code::E0234, span, message).help("do it in a `host fn` or `test`, before or after the launch");
         self.wrong_on(Place::Device, diagnostic);
     }
 

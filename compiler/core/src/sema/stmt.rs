@@ -103,6 +103,9 @@ impl Body<'_, '_> {
         }
         let mutability = if mutable { Mutability::Var } else { Mutability::Let };
         let variable = self.declare_variable(name, ty, mutability, false);
+        if let Some(origin) = init.as_ref().filter(|_| !mutable).and_then(|init| self.private_pointer(init)) {
+            self.private_lets.insert(variable, origin);
+        }
         let usable = ty != TypeTable::POISON && init.as_ref().is_none_or(|init| !is_poison(init));
         usable.then_some(StmtKind::Let { variable, init })
     }
@@ -117,7 +120,9 @@ impl Body<'_, '_> {
             }
             Type::Unsized { .. } => {
                 let message = "dynamic shared memory cannot be copied into a variable";
-                self.report(Diagnostic::new(Code::E0303, init.span, message).help("take the address of its first element: `&tile[0]`"));
+                self.report(
+                    Diagnostic::new(Code::E0303, init.span, message).help("take the address of its first element: `&tile[0]`"),
+                );
                 TypeTable::POISON
             }
             _ => init.ty,
@@ -128,7 +133,10 @@ impl Body<'_, '_> {
         let id = self.resolve_type(ty);
         if self.is_host() {
             let message = "host code has no shared memory";
-            self.report(Diagnostic::new(Code::E0234, name.span, message).note("shared memory belongs to a thread block (guide 4.18.3.3)"));
+            self.report(
+                Diagnostic::new(Code::E0234, name.span, message)
+                    .note("shared memory belongs to a thread block (guide 4.18.3.3)"),
+            );
         } else {
             self.needs_device(name.span, "shared memory");
         }
@@ -195,7 +203,7 @@ impl Body<'_, '_> {
     }
 
     fn assign_op(&mut self, place: Place, op: ast::BinaryOp, op_span: Span, value: &ast::Expr) -> Option<StmtKind> {
-        let Some(ir_op) = super::expr::ir_op(op) else { return None };
+        let ir_op = super::expr::ir_op(op)?;
         let is_pointer = self.checker.types.pointee(place.ty).is_some();
         let shift = matches!(ir_op, BinaryOp::Shl | BinaryOp::Shr);
         let value = if is_pointer {
@@ -237,7 +245,9 @@ impl Body<'_, '_> {
             let message = format!("a condition is a `bool`, this is `{}`", self.show(typed.ty));
             let mut diagnostic = Diagnostic::new(Code::E0203, cond.span, message);
             let text = self.text(cond.span);
-            if self.checker.types.as_int(typed.ty).is_some() {
+            if typed.ty == TypeTable::CUDA_ERROR {
+                diagnostic = diagnostic.fix("compare it", cond.span, format!("{text} != cudaSuccess"));
+            } else if self.checker.types.as_int(typed.ty).is_some() {
                 diagnostic = diagnostic.fix("compare it", cond.span, format!("{text} != 0"));
             } else if self.checker.types.pointee(typed.ty).is_some() {
                 diagnostic = diagnostic.fix("compare it", cond.span, format!("{text} != null"));
@@ -320,7 +330,9 @@ impl Body<'_, '_> {
             let mut patterns = Vec::new();
             for pattern in &case.values {
                 let Some(int) = int else { continue };
-                let Some(bits) = self.constant(pattern, Some(value.ty)).and_then(|constant| constant.as_bits()) else { continue };
+                let Some(bits) = self.constant(pattern, Some(value.ty)).and_then(|constant| constant.as_bits()) else {
+                    continue;
+                };
                 if let Some(first) = seen.insert(bits, pattern.span) {
                     let message = format!("the value {} has a case already", int.value(bits));
                     self.report(Diagnostic::new(Code::E0225, pattern.span, message).also(first, "the first one"));
@@ -398,7 +410,9 @@ impl Body<'_, '_> {
                 let (name, declared) = (variable.name.clone(), variable.span);
                 let (message, help) = match mutability {
                     Mutability::Var => return,
-                    Mutability::Let => (format!("`{name}` is a `let` and cannot be changed"), format!("declare it with `var {name}`")),
+                    Mutability::Let => {
+                        (format!("`{name}` is a `let` and cannot be changed"), format!("declare it with `var {name}`"))
+                    }
                     Mutability::Parameter => {
                         (format!("parameter `{name}` cannot be changed"), format!("copy it first: `var own = {name};`"))
                     }

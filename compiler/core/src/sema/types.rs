@@ -31,7 +31,8 @@ pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> 
         _ => {
             let (element, lanes) = name.split_once('x')?;
             let element = scalar_type(element)?;
-            let lanes: u8 = lanes.parse().ok().filter(|lanes: &u8| (2..=4).contains(lanes) && name.ends_with(&lanes.to_string()))?;
+            let lanes: u8 =
+                lanes.parse().ok().filter(|lanes: &u8| (2..=4).contains(lanes) && name.ends_with(&lanes.to_string()))?;
             types.intern(Type::Vector { element, lanes })
         }
     })
@@ -46,8 +47,33 @@ fn scalar_type(name: &str) -> Option<Scalar> {
 }
 
 const TYPE_NAMES: &[&str] = &[
-    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "f32x2", "f32x3", "f32x4", "i32x2",
-    "i32x3", "i32x4", "u32x2", "u32x4", "f64x2", "dim3", "cudaError_t", "cudaStream_t", "cudaEvent_t", "cudaTextureObject_t",
+    "bool",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "f16",
+    "bf16",
+    "f32",
+    "f64",
+    "f32x2",
+    "f32x3",
+    "f32x4",
+    "i32x2",
+    "i32x3",
+    "i32x4",
+    "u32x2",
+    "u32x4",
+    "f64x2",
+    "dim3",
+    "cudaError_t",
+    "cudaStream_t",
+    "cudaEvent_t",
+    "cudaTextureObject_t",
 ];
 
 /// What people write for our types.
@@ -90,7 +116,9 @@ impl Body<'_, '_> {
                 }
                 if matches!(self.checker.types.get(inner), Type::Unsized { .. } | Type::Str) {
                     let message = format!("there are no pointers to `{}`", self.show(inner));
-                    self.report(Diagnostic::new(Code::E0303, pointee.span, message).help("point at the element: `*shared f32`"));
+                    self.report(
+                        Diagnostic::new(Code::E0303, pointee.span, message).help("point at the element: `*shared f32`"),
+                    );
                     return TypeTable::POISON;
                 }
                 let space = space.map_or(Space::Generic, space_of);
@@ -113,7 +141,9 @@ impl Body<'_, '_> {
         let id = self.resolve_type(ty);
         let help = match self.checker.types.get(id) {
             Type::Void => "`void` is only the result of a function, or behind a pointer",
-            Type::Unsized { .. } => "`[T]` is only for `shared` variables whose size the launch gives; write `[T; N]` or a pointer",
+            Type::Unsized { .. } => {
+                "`[T]` is only for `shared` variables whose size the launch gives; write `[T; N]` or a pointer"
+            }
             Type::Str => "strings are only printed",
             _ => return id,
         };
@@ -140,7 +170,9 @@ impl Body<'_, '_> {
         }
         if size.saturating_mul(len) > MAX_TYPE_BYTES {
             let message = format!("this array takes {} bytes; a type has at most {MAX_TYPE_BYTES}", size.saturating_mul(len));
-            self.report(Diagnostic::new(Code::E0304, length.span, message).help("large data belongs into device memory: use a pointer"));
+            self.report(
+                Diagnostic::new(Code::E0304, length.span, message).help("large data belongs into device memory: use a pointer"),
+            );
             return TypeTable::POISON;
         }
         self.checker.types.array(element_ty, len)
@@ -187,7 +219,8 @@ impl Body<'_, '_> {
         let foreign = FOREIGN_TYPES.iter().find(|(foreign, _)| *foreign == name).map(|(_, ours)| *ours);
         let near = foreign.or_else(|| suggest::nearest(name, TYPE_NAMES.iter().copied().chain(self.checker.items.names())));
         if let Some(near) = near {
-            let text = if foreign.is_some() { format!("it is called `{near}` here") } else { format!("did you mean `{near}`?") };
+            let text =
+                if foreign.is_some() { format!("it is called `{near}` here") } else { format!("did you mean `{near}`?") };
             diagnostic = diagnostic.fix(text, span, near);
         }
         self.report(diagnostic);
@@ -224,9 +257,29 @@ impl Body<'_, '_> {
         Some(result)
     }
 
+    /// Whether an argument can only be read as a type.
+    fn names_type(&mut self, arg: &ast::Expr) -> bool {
+        let Some(name) = arg.as_ident().map(|ident| ident.name.as_str()) else {
+            return matches!(arg.kind, ast::ExprKind::Type(_));
+        };
+        if self.find(name).is_some() {
+            return false;
+        }
+        match (self.env.get(name), self.checker.items.find(name)) {
+            (Some(arg), _) => matches!(arg, GenericArg::Type(_)),
+            (None, Some((_, item))) => matches!(item.kind, ast::ItemKind::Struct(_) | ast::ItemKind::Enum(_)),
+            (None, None) => builtin_type(&mut self.checker.types, name).is_some(),
+        }
+    }
+
     fn generic_arg(&mut self, param: &ast::GenericParam, arg: &ast::Expr) -> Option<GenericArg> {
         if let Some(ty) = &param.ty {
             let ty = self.resolve_type(ty);
+            if self.names_type(arg) {
+                let message = format!("`{}` is a number, but `{}` is a type", param.name.name, self.text(arg.span));
+                self.report(Diagnostic::new(Code::E0220, arg.span, message).also(param.span, "declared here"));
+                return None;
+            }
             let value = self.const_int(arg, ty)?;
             let int = self.checker.types.as_int(ty)?;
             return Some(GenericArg::Int(ty, int.wrap(value)));
@@ -251,7 +304,8 @@ impl super::Checker<'_> {
                 // behind a pointer a structure may name itself: it has an id from the start
                 let message = "this structure contains itself";
                 self.report(
-                    Diagnostic::new(Code::E0221, span, message).help("a pointer to itself is fine: write `*global` before the name"),
+                    Diagnostic::new(Code::E0221, span, message)
+                        .help("a pointer to itself is fine: write `*global` before the name"),
                 );
                 return TypeTable::POISON;
             }
@@ -282,7 +336,9 @@ impl super::Checker<'_> {
         }
         if fields.is_empty() && decl.fields.is_empty() {
             let diagnostic = Diagnostic::new(Code::E0303, decl.name.span, "a structure needs at least one field");
-            body.report(diagnostic.note("C++ gives an empty structure one byte and PTX none, so nothing could agree on its layout"));
+            body.report(
+                diagnostic.note("C++ gives an empty structure one byte and PTX none, so nothing could agree on its layout"),
+            );
         }
         for index in 0..fields.len() {
             let (field_ty, field_span) = match fields.get(index) {
@@ -390,7 +446,9 @@ impl super::Checker<'_> {
     fn show_generic(&self, arg: GenericArg) -> String {
         match arg {
             GenericArg::Type(ty) => self.types.display(ty),
-            GenericArg::Int(ty, bits) => self.types.as_int(ty).map_or_else(|| bits.to_string(), |int| int.value(bits).to_string()),
+            GenericArg::Int(ty, bits) => {
+                self.types.as_int(ty).map_or_else(|| bits.to_string(), |int| int.value(bits).to_string())
+            }
         }
     }
 }

@@ -32,7 +32,9 @@ impl Body<'_, '_> {
                 let ty = place.ty;
                 if ty == TypeTable::VOID {
                     let message = "what a `*void` points at has no type";
-                    self.report(Diagnostic::new(Code::E0230, span, message).help("convert the pointer first: `p as *global f32`"));
+                    self.report(
+                        Diagnostic::new(Code::E0230, span, message).help("convert the pointer first: `p as *global f32`"),
+                    );
                     return poison(span);
                 }
                 Expr { kind: ExprKind::Read(Box::new(place), Access::Plain), ty, span }
@@ -131,7 +133,9 @@ impl Body<'_, '_> {
                     (format!("function `{name}` is not a value"), format!("call it: `{name}(…)`"))
                 };
                 let diagnostic = Diagnostic::new(Code::E0403, span, message).also(decl.name.span, "declared here").help(help);
-                self.report(diagnostic.note("which kernel a launch starts is fixed at compile time, so that its parameters are known"));
+                self.report(
+                    diagnostic.note("which kernel a launch starts is fixed at compile time, so that its parameters are known"),
+                );
                 Value::Expr(poison(span))
             }
             _ => {
@@ -248,16 +252,12 @@ impl Body<'_, '_> {
             return Value::Expr(poison(span));
         };
         match value {
-            Value::Place(place) => {
-                Value::Place(Place { kind: PlaceKind::Field(Box::new(place), index), ty: field_ty, span })
-            }
+            Value::Place(place) => Value::Place(Place { kind: PlaceKind::Field(Box::new(place), index), ty: field_ty, span }),
             Value::Expr(Expr { kind: ExprKind::Const(constant), .. }) => {
                 let element = super::consts::element(&constant, index, field_ty);
                 Value::Expr(element.map_or_else(|| poison(span), |constant| const_expr(constant, span)))
             }
-            Value::Expr(expr) => {
-                Value::Expr(Expr { kind: ExprKind::Extract(Box::new(expr), index), ty: field_ty, span })
-            }
+            Value::Expr(expr) => Value::Expr(Expr { kind: ExprKind::Extract(Box::new(expr), index), ty: field_ty, span }),
         }
     }
 
