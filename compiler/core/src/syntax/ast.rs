@@ -833,9 +833,7 @@ impl Expr {
             ExprKind::Unary { op: UnaryOp::Deref, operand } => {
                 TypeKind::Pointer { space: None, is_const: false, pointee: Box::new(operand.as_type()?) }
             }
-            ExprKind::Repeat { value, count } => {
-                TypeKind::Array { element: Box::new(value.as_type()?), length: count.clone() }
-            }
+            ExprKind::Repeat { value, count } => TypeKind::Array { element: Box::new(value.as_type()?), length: count.clone() },
             ExprKind::Index { base, index } => {
                 let name = base.as_ident()?.clone();
                 let args = vec![index.as_ref().clone()];

@@ -5,7 +5,7 @@
 
 use super::ast::MAX_DEPTH;
 use super::lexer::Spanned;
-use super::source_text::SourceText;
+use super::source_text::{Lines, SourceText, closing};
 use super::state::too_deep;
 use super::token::Token;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -26,6 +26,7 @@ struct Open {
 
 struct Run<'text, 'out> {
     source: SourceText<'text>,
+    lines: Lines<'text>,
     diagnostics: &'out mut Diagnostics,
     damaged: &'out mut BTreeSet<String>,
     out: Vec<Spanned>,
@@ -43,11 +44,11 @@ pub(super) fn balance(
     damaged: &mut BTreeSet<String>,
 ) -> Vec<Spanned> {
     let out = Vec::with_capacity(tokens.len());
-    let mut run = Run { source, diagnostics, damaged, out, stack: Vec::new(), suspect: None, too_deep: false };
+    let lines = Lines::new(source.text);
+    let mut run = Run { source, lines, diagnostics, damaged, out, stack: Vec::new(), suspect: None, too_deep: false };
     let mut at = 0;
     while let Some(token) = tokens.get(at).copied() {
-        let next = tokens.get(at + 1).copied();
-        run.repair_before(token, next);
+        run.repair_before(token, tokens.get(at + 1..).unwrap_or(&[]));
         if token.token.is_open() {
             if run.stack.len() >= usize::from(MAX_DEPTH) {
                 at = run.skip_deep(tokens, at);
@@ -77,9 +78,25 @@ pub(super) fn balance(
     run.out
 }
 
+/// Whether the `]` of `[T; N]` follows.
+fn closes_before_statement_end(behind: &[Spanned]) -> bool {
+    let mut depth = 0usize;
+    for token in behind {
+        match token.token {
+            Token::BracketClose if depth == 0 => return true,
+            Token::Semicolon | Token::BraceOpen | Token::BraceClose if depth == 0 => return false,
+            other if other.is_open() => depth += 1,
+            other if other.is_close() => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
 impl Run<'_, '_> {
     /// Where the token shows that brackets in front of it should have been closed, closes them.
-    fn repair_before(&mut self, token: Spanned, next: Option<Spanned>) {
+    fn repair_before(&mut self, token: Spanned, behind: &[Spanned]) {
+        let next = behind.first().copied();
         let Some(top) = self.stack.last() else { return };
         if self.starts_item(token, next) {
             let culprit = if top.token.token == Token::BraceOpen { self.suspect.unwrap_or(top.token) } else { top.token };
@@ -92,9 +109,7 @@ impl Run<'_, '_> {
             return;
         }
         let ends = match token.token {
-            Token::Semicolon if top.token.token == Token::BracketOpen => {
-                next.is_none_or(|next| self.source.breaks_line(token.end, next.start))
-            }
+            Token::Semicolon if top.token.token == Token::BracketOpen => !closes_before_statement_end(behind),
             Token::Semicolon => !top.c_for,
             Token::BraceOpen => !top.has_if && !self.starts_literal(next),
             Token::Shared => self.out.last().is_none_or(|previous| previous.token != Token::Star),
@@ -124,7 +139,7 @@ impl Run<'_, '_> {
             _ => false,
         };
         // `host` in front of `fn`, `@inline` in front of `fn` start the item
-        keyword && self.source.indentation(token.start) == (0, true)
+        keyword && self.lines.indentation(token.start) == (0, true)
     }
 
     fn starts_literal(&self, next: Option<Spanned>) -> bool {
@@ -148,7 +163,7 @@ impl Run<'_, '_> {
                     .help(format!("write `{name}({}: …)`", behind.first().map_or("", |field| self.source.word(*field)))),
             );
         }
-        let (indentation, _) = self.source.indentation(token.start);
+        let (indentation, _) = self.lines.indentation(token.start);
         let c_for = token.token == Token::ParenOpen && previous == Some(Token::For);
         self.stack.push(Open { token, indentation, c_for, has_if: false, literal });
         self.out.push(emitted);
@@ -160,7 +175,7 @@ impl Run<'_, '_> {
             return;
         };
         if top.token.token.closer() == token.token {
-            let (indentation, first) = self.source.indentation(token.start);
+            let (indentation, first) = self.lines.indentation(token.start);
             let less = token.token == Token::BraceClose && first && indentation < top.indentation;
             if less && self.suspect.is_none() && self.source.breaks_line(top.token.start, token.start) {
                 self.suspect = Some(top.token);
@@ -244,7 +259,7 @@ impl Run<'_, '_> {
             self.too_deep = true;
             self.diagnostics.push(too_deep(self.source.span(open)));
         }
-        let end = super::source_text::closing(tokens, at);
+        let end = closing(tokens, at);
         self.source.damage(tokens.get(at..=end).unwrap_or(&[]), self.damaged);
         let place = |token| Spanned { token, start: open.start, end: open.end };
         let inside: &[Token] = match open.token {

@@ -26,9 +26,11 @@ impl Pass<'_, '_> {
         if find_outside(inside, 0, &[Token::Semicolon]).is_none() {
             if find_outside(inside, 0, &[Token::In]).is_some() {
                 let text = self.source.words(inside);
-                self.diagnostics.push(
-                    Diagnostic::new(Code::E0112, head, "the head of a `for` has no parentheses").fix("write", head, format!("for {text}")),
-                );
+                self.diagnostics.push(Diagnostic::new(Code::E0112, head, "the head of a `for` has no parentheses").fix(
+                    "write",
+                    head,
+                    format!("for {text}"),
+                ));
                 self.copy_to(open);
                 self.out.extend_from_slice(inside);
                 self.at = close + 1;
@@ -39,9 +41,8 @@ impl Pass<'_, '_> {
         }
         let diagnostic = Diagnostic::new(Code::E0116, head, "`for` counts through a range");
         let Some(counting) = self.counting(inside) else {
-            self.diagnostics.push(
-                diagnostic.help("write `for i in a..b step c { … }`, or a `while` where the loop does not count"),
-            );
+            self.diagnostics
+                .push(diagnostic.help("write `for i in a..b step c { … }`, or a `while` where the loop does not count"));
             self.drop_to(close + 1);
             self.emit(Token::While, keyword);
             self.emit(Token::Error, keyword);
@@ -79,7 +80,8 @@ impl Pass<'_, '_> {
         }
         let equal = first.iter().position(|token| token.token == Token::Equal)?;
         let name = *first.get(equal.checked_sub(1)?).filter(|token| token.token.is_name())?;
-        let start = first.get(equal + 1..).filter(|start| !start.is_empty() && !start.iter().any(|t| t.token == Token::Comma))?;
+        let start =
+            first.get(equal + 1..).filter(|start| !start.is_empty() && !start.iter().any(|t| t.token == Token::Comma))?;
         let same = |token: &Spanned| token.token.is_name() && self.source.word(*token) == self.source.word(name);
         let (inclusive, end) = match condition {
             [left, op, end @ ..] if same(left) && !end.is_empty() => match op.token {

@@ -51,12 +51,32 @@ fn translated(words: &str) -> Option<&'static str> {
 /// Whether a word is the name of a type in C++ or here.
 pub(super) fn is_type_word(word: &str) -> bool {
     const OURS: [&str; 12] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
-    translated(word).is_some() || OURS.contains(&word) || matches!(word, "dim3" | "cudaError_t" | "cudaStream_t" | "cudaEvent_t" | "auto")
+    translated(word).is_some()
+        || OURS.contains(&word)
+        || matches!(word, "dim3" | "cudaError_t" | "cudaStream_t" | "cudaEvent_t" | "auto")
 }
 
 /// Words of C++ that say where or how something lives rather than what it is.
 pub(super) fn is_storage_word(word: &str) -> bool {
-    matches!(word, "static" | "volatile" | "register" | "inline" | "constexpr" | "__shared__" | "__constant__" | "__device__" | "__host__" | "__global__" | "__managed__" | "__forceinline__" | "__restrict__" | "restrict" | "typename" | "mutable")
+    matches!(
+        word,
+        "static"
+            | "volatile"
+            | "register"
+            | "inline"
+            | "constexpr"
+            | "__shared__"
+            | "__constant__"
+            | "__device__"
+            | "__host__"
+            | "__global__"
+            | "__managed__"
+            | "__forceinline__"
+            | "__restrict__"
+            | "restrict"
+            | "typename"
+            | "mutable"
+    )
 }
 
 /// Reads a declarator at the start of `tokens`: at least one word of a type, perhaps stars, a name.

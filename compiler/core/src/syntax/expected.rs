@@ -48,8 +48,8 @@ impl Expected<'_> {
                 words.push("a name");
             }
             &[
-                "string", "{", "}", "(", ")", "[", "]", ",", ";", ":", "=", "->", "in", "..", "if", "else", "case", "default", "fn", "kernel",
-                "var",
+                "string", "{", "}", "(", ")", "[", "]", ",", ";", ":", "=", "->", "in", "..", "if", "else", "case", "default",
+                "fn", "kernel", "var",
             ]
         };
         let quoted: Vec<String> = punctuation
@@ -69,6 +69,7 @@ impl Expected<'_> {
 
 /// Whether a token found where a name was wanted is a word of the language.
 pub(super) fn is_keyword(token: Token, word: &str) -> bool {
-    !token.is_name() && word.starts_with(|c: char| c.is_ascii_alphabetic())
+    !token.is_name()
+        && word.starts_with(|c: char| c.is_ascii_alphabetic())
         && !matches!(token, Token::Number | Token::String | Token::Char | Token::Error)
 }

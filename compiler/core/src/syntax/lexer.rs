@@ -119,10 +119,11 @@ impl<'text> Run<'text> {
         let first = number.start;
         let digits = self.slice(first, start);
         let span = self.span(first, end);
-        self.report(
-            Diagnostic::new(Code::E0105, span, "a number needs digits behind its point")
-                .fix("write", span, format!("{digits}.0")),
-        );
+        self.report(Diagnostic::new(Code::E0105, span, "a number needs digits behind its point").fix(
+            "write",
+            span,
+            format!("{digits}.0"),
+        ));
     }
 
     fn number(&mut self, start: u32, end: u32) -> Token {
@@ -249,10 +250,11 @@ impl<'text> Run<'text> {
             let inside = line.get(..close).unwrap_or("").trim_end_matches(['\u{201c}', '\u{201d}', '\u{201e}']);
             let end = end + narrow(close);
             let span = self.span(start, end);
-            self.report(
-                Diagnostic::new(Code::E0101, span, format!("unknown character {}", described(first)))
-                    .fix("texts have plain double quotes", span, format!("\"{inside}\"")),
-            );
+            self.report(Diagnostic::new(Code::E0101, span, format!("unknown character {}", described(first))).fix(
+                "texts have plain double quotes",
+                span,
+                format!("\"{inside}\""),
+            ));
             self.push(Token::Error, start, end);
             return end;
         }
@@ -297,9 +299,7 @@ impl<'text> Run<'text> {
             }
             TokenError::UnterminatedChar => {
                 self.out.scars.push(start);
-                self.report(
-                    Diagnostic::new(Code::E0103, span, "this character literal is not closed").label("`'` missing"),
-                );
+                self.report(Diagnostic::new(Code::E0103, span, "this character literal is not closed").label("`'` missing"));
             }
             TokenError::Preprocessor => self.preprocessor(start, end),
             TokenError::UnknownCharacter => {}
@@ -312,7 +312,9 @@ impl<'text> Run<'text> {
         let diagnostic = Diagnostic::new(Code::E0115, span, "there is no preprocessor");
         let words: Vec<&str> = line.trim_start_matches(['#', ' ', '\t']).split_whitespace().collect();
         self.report(match words.as_slice() {
-            ["include", ..] => diagnostic.help("another file is read with `import \"other.cdp\";`, CUDA's own names are always there"),
+            ["include", ..] => {
+                diagnostic.help("another file is read with `import \"other.cdp\";`, CUDA's own names are always there")
+            }
             ["define", name, value] if !name.contains('(') && matches!(literal::number(value), Ok(ExprKind::Int { .. })) => {
                 diagnostic.fix("a constant is an item", span, format!("const {name}: i32 = {value};"))
             }

@@ -172,7 +172,9 @@ impl Pass<'_, '_> {
                 self.members(false);
                 return;
             }
-            Token::Semicolon if self.open.is_empty() && matches!(self.previous(), None | Some(Token::BraceClose | Token::Semicolon)) => {
+            Token::Semicolon
+                if self.open.is_empty() && matches!(self.previous(), None | Some(Token::BraceClose | Token::Semicolon)) =>
+            {
                 self.extra_semicolon(token);
                 return;
             }
@@ -219,8 +221,9 @@ impl Pass<'_, '_> {
             return false;
         }
         let span = self.source.between(token, word);
-        self.diagnostics
-            .push(Diagnostic::new(Code::E0114, span, "a variable that changes is declared with `var`").fix("write", span, "var"));
+        self.diagnostics.push(
+            Diagnostic::new(Code::E0114, span, "a variable that changes is declared with `var`").fix("write", span, "var"),
+        );
         self.emit(Token::Var, token);
         self.at += 2;
         true
@@ -297,16 +300,16 @@ impl Pass<'_, '_> {
 
     fn report_increment(&mut self, token: Spanned, span: crate::source::Span, replacement: &str) {
         let word = self.source.word(token);
-        self.diagnostics.push(
-            Diagnostic::new(Code::E0117, self.source.span(token), format!("there is no `{word}`")).fix("write", span, replacement),
-        );
+        self.diagnostics.push(Diagnostic::new(Code::E0117, self.source.span(token), format!("there is no `{word}`")).fix(
+            "write",
+            span,
+            replacement,
+        ));
     }
 
     fn inclusive_range(&mut self, token: Spanned) {
         let span = self.source.span(token);
-        self.diagnostics.push(
-            Diagnostic::new(Code::E0129, span, "a range does not include its end").help("write `a..b + 1`"),
-        );
+        self.diagnostics.push(Diagnostic::new(Code::E0129, span, "a range does not include its end").help("write `a..b + 1`"));
         self.emit(Token::DotDot, token);
         self.at += 1;
     }
@@ -325,9 +328,8 @@ impl Pass<'_, '_> {
             _ => return false,
         };
         let span = self.source.span(token);
-        self.diagnostics.push(
-            Diagnostic::new(Code::E0121, span, format!("there is no operator `{word}`")).fix("write", span, symbol),
-        );
+        self.diagnostics
+            .push(Diagnostic::new(Code::E0121, span, format!("there is no operator `{word}`")).fix("write", span, symbol));
         self.emit(ours, token);
         self.at += 1;
         true
@@ -339,7 +341,13 @@ impl Pass<'_, '_> {
             !previous.ends_expression()
                 && !matches!(
                     previous,
-                    Token::LaunchClose | Token::If | Token::While | Token::Switch | Token::SizeOf | Token::AlignOf | Token::OffsetOf
+                    Token::LaunchClose
+                        | Token::If
+                        | Token::While
+                        | Token::Switch
+                        | Token::SizeOf
+                        | Token::AlignOf
+                        | Token::OffsetOf
                 )
         });
         let close = closing(self.tokens, self.at);
@@ -352,7 +360,8 @@ impl Pass<'_, '_> {
         let Some(next) = self.tokens.get(close + 1).copied() else { return false };
         let simple = next.token.is_name() || matches!(next.token, Token::Number | Token::Char | Token::True | Token::False);
         let known = inside.iter().any(|t| is_type_word(self.source.word(*t)));
-        let prefix = matches!(next.token, Token::ParenOpen | Token::Minus | Token::Star | Token::And | Token::Not | Token::Tilde);
+        let prefix =
+            matches!(next.token, Token::ParenOpen | Token::Minus | Token::Star | Token::And | Token::Not | Token::Tilde);
         if !(simple || (prefix && (known || stars > 0))) || (self.starts_statement() && !known) {
             return false;
         }
@@ -366,7 +375,10 @@ impl Pass<'_, '_> {
         let whole = self.source.between(open, self.tokens.get(close).copied().unwrap_or(open));
         let diagnostic = Diagnostic::new(Code::E0118, whole, "a conversion stands behind its value");
         let followed = self.tokens.get(close + 2).is_some_and(|t| {
-            matches!(t.token, Token::ParenOpen | Token::BracketOpen | Token::Dot | Token::Arrow | Token::LaunchOpen | Token::PathSeparator)
+            matches!(
+                t.token,
+                Token::ParenOpen | Token::BracketOpen | Token::Dot | Token::Arrow | Token::LaunchOpen | Token::PathSeparator
+            )
         });
         self.diagnostics.push(if simple && !followed {
             let span = self.source.between(open, next);
@@ -430,10 +442,11 @@ impl Pass<'_, '_> {
                 _ => self.source.words(part).to_owned(),
             })
             .collect();
-        self.diagnostics.push(
-            Diagnostic::new(Code::E0124, span, "compile-time parameters stand in square brackets")
-                .fix("write", span, format!("[{}]", params.join(", "))),
-        );
+        self.diagnostics.push(Diagnostic::new(Code::E0124, span, "compile-time parameters stand in square brackets").fix(
+            "write",
+            span,
+            format!("[{}]", params.join(", ")),
+        ));
         self.copy_to(self.at + 2);
         self.emit(Token::BracketOpen, open);
         self.at += 1;
@@ -458,8 +471,11 @@ impl Pass<'_, '_> {
                         let what = if fields { "field" } else { "parameter" };
                         let span = self.source.between(*first, *last);
                         self.diagnostics.push(
-                            Diagnostic::new(Code::E0131, span, format!("the type of a {what} stands behind its name"))
-                                .fix("write", span, declarator.as_ours(self.source)),
+                            Diagnostic::new(Code::E0131, span, format!("the type of a {what} stands behind its name")).fix(
+                                "write",
+                                span,
+                                declarator.as_ours(self.source),
+                            ),
                         );
                     }
                     let name = declarator.name;

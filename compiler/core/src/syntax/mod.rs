@@ -6,7 +6,7 @@
 //! - `mistakes`, `c_for`, `c_like`: habits from other languages, reported and replaced by tokens that parse.
 //! - `items`: one stretch of tokens an item. `parser` runs the generated parser (`grammar.lalrpop`, `state` holds its actions) over
 //!   each; where it stops, `repair` says why in the words of `expected`, changes the tokens, and it starts again.
-//! - `format`: the formatter.
+//! - [`format`]: the formatter.
 //!
 //! [`parse`] never fails: it gives a tree and diagnostics. What could not be parsed is an `Error` node.
 
@@ -15,6 +15,7 @@ mod brackets;
 mod c_for;
 mod c_like;
 mod expected;
+pub mod format;
 mod items;
 mod lexer;
 mod literal;
@@ -25,6 +26,10 @@ mod source_text;
 mod state;
 mod token;
 
+#[cfg(test)]
+mod tests;
+
+pub use format::format;
 pub use parser::parse;
 
 lalrpop_util::lalrpop_mod!(

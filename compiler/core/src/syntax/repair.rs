@@ -88,7 +88,10 @@ impl Repair<'_, '_> {
         }
         let found = found?;
         let new_member = self.source.breaks_line(previous.end, found.start);
-        if expected.has(",") && (new_member || (found.token.ends_expression() && !found.token.is_close())) && !expected.has("name") {
+        if expected.has(",")
+            && (new_member || (found.token.ends_expression() && !found.token.is_close()))
+            && !expected.has("name")
+        {
             let span = self.source.span(previous).after();
             self.insert_at(at, &[Token::Comma]);
             return Some(
@@ -131,8 +134,9 @@ impl Repair<'_, '_> {
         if !starts || found.token == Token::Semicolon {
             return None;
         }
-        let end = find_outside(&self.tokens, at, &[Token::Semicolon, Token::BraceOpen])
-            .map(|end| if self.tokens.get(end).is_some_and(|t| t.token == Token::BraceOpen) { closing(&self.tokens, end) } else { end })?;
+        let end = find_outside(&self.tokens, at, &[Token::Semicolon, Token::BraceOpen]).map(|end| {
+            if self.tokens.get(end).is_some_and(|t| t.token == Token::BraceOpen) { closing(&self.tokens, end) } else { end }
+        })?;
         let last = self.tokens.get(end).copied()?;
         let body = self.source.between(found, last);
         let text = self.source.slice(body.start, body.end);
@@ -143,8 +147,11 @@ impl Repair<'_, '_> {
             Token::Loop => "`loop`",
             _ => "`if`",
         };
-        let diagnostic = Diagnostic::new(Code::E0127, body, format!("the body of {what} is a block"))
-            .fix("write", body, format!("{{ {text} }}"));
+        let diagnostic = Diagnostic::new(Code::E0127, body, format!("the body of {what} is a block")).fix(
+            "write",
+            body,
+            format!("{{ {text} }}"),
+        );
         self.insert_at(end + 1, &[Token::BraceClose]);
         self.insert_at(at, &[Token::BraceOpen]);
         Some(diagnostic)
@@ -155,7 +162,10 @@ impl Repair<'_, '_> {
         found.token == Token::BraceClose
             || (found.token.starts_statement() && found.token != Token::Shared)
             || (self.source.breaks_line(previous.end, found.start)
-                && !matches!(found.token, Token::Equal | Token::Question | Token::Colon | Token::ParenClose | Token::BracketClose))
+                && !matches!(
+                    found.token,
+                    Token::Equal | Token::Question | Token::Colon | Token::ParenClose | Token::BracketClose
+                ))
     }
 
     fn missing_semicolon(&self, at: usize, previous: Spanned) -> Diagnostic {
@@ -174,8 +184,7 @@ impl Repair<'_, '_> {
             Some(first) if is_last && gives_value && is_value => {
                 let whole = self.source.between(*first, previous);
                 let text = self.source.words(statement);
-                diagnostic
-                    .fix("a function gives its value back with `return`", whole, format!("return {text};"))
+                diagnostic.fix("a function gives its value back with `return`", whole, format!("return {text};"))
             }
             _ => diagnostic.fix("write", span, ";"),
         }
@@ -268,7 +277,10 @@ impl Repair<'_, '_> {
             Some(Token::Struct | Token::Enum) => {
                 let start = (open + 1..at)
                     .rev()
-                    .find(|index| self.tokens.get(*index).is_some_and(|t| t.token == Token::Comma) && enclosing(&self.tokens, *index) == Some(open))
+                    .find(|index| {
+                        self.tokens.get(*index).is_some_and(|t| t.token == Token::Comma)
+                            && enclosing(&self.tokens, *index) == Some(open)
+                    })
                     .map_or(open + 1, |comma| comma + 1);
                 let end = find_outside(&self.tokens, at.max(start), &[Token::Comma]).map_or(close, |comma| comma + 1);
                 self.replace(start, end.min(close), &[]);
@@ -301,7 +313,9 @@ impl Repair<'_, '_> {
                     }
                     Some(start + 1)
                 }
-                Some(Token::Else) if self.tokens.get(start + 1).is_some_and(|token| token.token == Token::If) => Some(start + 2),
+                Some(Token::Else) if self.tokens.get(start + 1).is_some_and(|token| token.token == Token::If) => {
+                    Some(start + 2)
+                }
                 _ => None,
             };
             if let Some(head) = head.filter(|head| *head <= at) {

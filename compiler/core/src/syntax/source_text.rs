@@ -44,14 +44,6 @@ impl<'text> SourceText<'text> {
         self.slice(from, to).contains('\n')
     }
 
-    /// How many blanks the line of this byte starts with (a tab counts one), and whether nothing else stands in front of it.
-    pub(super) fn indentation(self, at: u32) -> (usize, bool) {
-        let before = self.slice(0, at);
-        let line = before.rfind('\n').map_or(before, |end| before.get(end + 1..).unwrap_or(""));
-        let rest = line.trim_start_matches([' ', '\t', '\u{feff}']);
-        (line.len() - rest.len(), rest.is_empty())
-    }
-
     /// How a found token is called in a message: `` `x` ``, `` `{` ``, a string.
     pub(super) fn found(self, token: Option<Spanned>) -> String {
         match token {
@@ -66,6 +58,29 @@ impl<'text> SourceText<'text> {
     /// Adds the names among tokens that recovery drops.
     pub(super) fn damage(self, tokens: &[Spanned], names: &mut BTreeSet<String>) {
         names.extend(tokens.iter().filter(|t| t.token.is_name()).map(|t| self.word(*t).to_owned()));
+    }
+}
+
+/// Where the lines of a text start.
+pub(super) struct Lines<'text> {
+    text: &'text str,
+    starts: Vec<u32>,
+}
+
+impl<'text> Lines<'text> {
+    pub(super) fn new(text: &'text str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let starts = std::iter::once(0).chain(ends.filter_map(|(at, _)| u32::try_from(at + 1).ok())).collect();
+        Self { text, starts }
+    }
+
+    /// How many blanks the line of this byte starts with (a tab counts one), and whether nothing else stands in front of it.
+    pub(super) fn indentation(&self, at: u32) -> (usize, bool) {
+        let line = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
+        let start = self.starts.get(line).copied().unwrap_or(0) as usize;
+        let before = self.text.get(start..at as usize).unwrap_or("").trim_start_matches('\u{feff}');
+        let blanks = before.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        (blanks, blanks == before.len())
     }
 }
 

@@ -83,7 +83,14 @@ impl State<'_> {
         TypeExpr::new(TypeKind::Error, span)
     }
 
-    pub(crate) fn pointer_argument(&mut self, space: Option<Space>, is_const: bool, to: TypeExpr, start: u32, end: u32) -> Expr {
+    pub(crate) fn pointer_argument(
+        &mut self,
+        space: Option<Space>,
+        is_const: bool,
+        to: TypeExpr,
+        start: u32,
+        end: u32,
+    ) -> Expr {
         let ty = self.type_expr(TypeKind::Pointer { space, is_const, pointee: Box::new(to) }, start, end);
         self.expr(ExprKind::Type(ty), start, end)
     }
@@ -140,10 +147,11 @@ impl State<'_> {
 
     pub(crate) fn tilde(&mut self, operand: Expr, start: u32, end: u32) -> Expr {
         let span = self.span(start, start + 1);
-        self.diagnostics.push(
-            Diagnostic::new(Code::E0121, span, "there is no operator `~`")
-                .fix("`!` flips the bits of an integer and negates a `bool`", span, "!"),
-        );
+        self.diagnostics.push(Diagnostic::new(Code::E0121, span, "there is no operator `~`").fix(
+            "`!` flips the bits of an integer and negates a `bool`",
+            span,
+            "!",
+        ));
         self.unary(UnaryOp::Not, operand, start, end)
     }
 
@@ -165,9 +173,11 @@ impl State<'_> {
             self.diagnostics.push(match config.as_slice() {
                 [only] => {
                     let blocks = self.slice(only.span.start, only.span.end);
-                    diagnostic
-                        .label("the number of threads in a block is missing")
-                        .fix("give the grid and the block", at, format!("<<<{blocks}, 128>>>"))
+                    diagnostic.label("the number of threads in a block is missing").fix(
+                        "give the grid and the block",
+                        at,
+                        format!("<<<{blocks}, 128>>>"),
+                    )
                 }
                 _ => diagnostic
                     .label("grid, block, bytes of dynamic shared memory, stream")

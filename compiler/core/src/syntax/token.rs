@@ -279,7 +279,10 @@ fn character(lexer: &mut Lexer<'_, Token>) -> FilterResult<(), TokenError> {
 fn preprocessor(lexer: &mut Lexer<'_, Token>) -> FilterResult<(), TokenError> {
     let rest = lexer.remainder();
     let word = rest.trim_start_matches([' ', '\t']);
-    if !["include", "define", "if", "endif", "else", "elif", "pragma", "undef", "error"].iter().any(|name| word.starts_with(name)) {
+    if !["include", "define", "if", "endif", "else", "elif", "pragma", "undef", "error"]
+        .iter()
+        .any(|name| word.starts_with(name))
+    {
         return FilterResult::Error(TokenError::UnknownCharacter);
     }
     line_comment(lexer);
