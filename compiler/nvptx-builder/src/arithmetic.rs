@@ -256,8 +256,7 @@ impl<'c> Body<'_, 'c> {
             (64, 64, false) => Some("llvm.nvvm.d2ull.rz"),
             _ => None,
         };
-        // a flushing mode belongs to arithmetic, not to these conversions
-        let Some(name) = direct.filter(|_| !self.module.options.flush_denormals) else {
+        let Some(name) = direct else {
             let name = if signed { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
             return self.intrinsic_value(name, &[to.into(), from.get_type().into()], &[value]);
         };

@@ -40,6 +40,7 @@ pub use error::Error;
 pub use inkwell::basic_block::BasicBlock as Block;
 pub use inkwell::context::Context;
 pub use inkwell::types::BasicTypeEnum as Type;
+pub use inkwell::types::{FloatType, IntType};
 pub use inkwell::values::BasicValueEnum as Value;
 pub use inkwell::values::FunctionValue as Function;
 pub use module::{GlobalSpec, ModuleBuilder, ModuleOptions, Space, Visibility};

@@ -1,0 +1,85 @@
+//! Why there is no PTX.
+
+use cdp_core::source::Span;
+use std::fmt;
+
+/// Why there is no PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// A kernel keeps its name in PTX, and cannot have this one.
+    KernelName {
+        /// The name.
+        name: String,
+        /// The kernel's name in the source.
+        span: Span,
+        /// Why not.
+        reason: String,
+    },
+    /// Something that the GPU, or its PTX version, does not have.
+    Unsupported {
+        /// What.
+        what: String,
+        /// What it needs, for example "`sm_80` or newer".
+        needs: String,
+        /// The statement.
+        span: Span,
+    },
+    /// A mathematical function is needed and its library is not there, or is no such library.
+    Libdevice {
+        /// The first function that was needed.
+        function: String,
+        /// Where it was called.
+        span: Span,
+        /// What is wrong with the library.
+        reason: String,
+    },
+    /// The IR is not what a verified module's is: a mistake of this compiler.
+    Malformed {
+        /// What was found.
+        what: String,
+        /// Where.
+        span: Span,
+    },
+    /// LLVM refused or failed: a mistake of this compiler or of LLVM.
+    Llvm(nvptx_builder::Error),
+}
+
+impl Error {
+    /// The place in the source, where there is one.
+    #[must_use]
+    pub const fn span(&self) -> Option<Span> {
+        match self {
+            Self::KernelName { span, .. }
+            | Self::Unsupported { span, .. }
+            | Self::Libdevice { span, .. }
+            | Self::Malformed { span, .. } => Some(*span),
+            Self::Llvm(_) => None,
+        }
+    }
+
+    /// Whether it is a mistake of the compiler, not of the program or its surroundings.
+    #[must_use]
+    pub const fn is_bug(&self) -> bool {
+        matches!(self, Self::Malformed { .. } | Self::Llvm(_))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KernelName { name, reason, .. } => write!(f, "a kernel cannot be named `{name}`: {reason}"),
+            Self::Unsupported { what, needs, .. } => write!(f, "{what} needs {needs}"),
+            Self::Libdevice { function, reason, .. } => write!(f, "`{function}` needs libdevice: {reason}"),
+            Self::Malformed { what, .. } => write!(f, "malformed IR: {what}"),
+            Self::Llvm(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<nvptx_builder::Error> for Error {
+    fn from(error: nvptx_builder::Error) -> Self {
+        Self::Llvm(error)
+    }
+}
