@@ -26,11 +26,11 @@ mod builder;
 mod cfg;
 pub mod eval;
 mod place;
-mod text;
+pub mod text;
 mod visit;
 
 pub use builder::FunctionBuilder;
-pub use text::*;
+pub use text::{ParseError, parse, print};
 
 use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
 use crate::source::Span;

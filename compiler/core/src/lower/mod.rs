@@ -22,6 +22,10 @@ mod fma;
 mod place;
 mod returns;
 mod statement;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
 use crate::diag::Diagnostics;
 use crate::ir::{BlockId, Function, FunctionBuilder, LocalId, Module, TerminatorKind};
