@@ -1,0 +1,47 @@
+//! ptxas over a PTX, for several architectures.
+
+use cdp_core::types::layout::PointerWidth;
+use cdp_runtime::Toolkit;
+use cdp_runtime::toolkit::Component;
+use std::process::Command;
+
+/// The architectures that every golden PTX is assembled for, as far as its `.target` allows.
+pub const ARCHS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
+
+/// `90` for `sm_90`
+fn number(arch: &str) -> u32 {
+    arch.trim_start_matches("sm_").parse().unwrap_or(0)
+}
+
+/// What ptxas says of every module with addresses of 32 bits since CUDA 12, before it reads further.
+const NO_32_BITS: &str = "32-Bit compilation is no longer supported";
+
+/// Assembles a PTX, as relocatable code, for every architecture that is not older than its own. Of addresses of 32 bits ptxas must say that it
+/// knows them no more, and nothing else.
+///
+/// # Errors
+/// When there is no ptxas, or it refuses the PTX: its own words.
+pub fn assemble(name: &str, ptx: &str, target: &str, width: PointerWidth) -> Result<(), String> {
+    let toolkit = Toolkit::find();
+    let ptxas = toolkit.require(Component::Ptxas).map_err(|error| error.to_string())?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let input = folder.path().join(format!("{name}.ptx"));
+    std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
+    for arch in ARCHS.into_iter().filter(|arch| number(arch) >= number(target)) {
+        let output = folder.path().join("out.cubin");
+        let mut command = Command::new(ptxas);
+        command.arg("-c").arg(format!("-arch={arch}")).arg(&input).arg("-o").arg(&output);
+        let result = command.output().map_err(|error| format!("{}: {error}", ptxas.display()))?;
+        let log = String::from_utf8_lossy(&result.stderr).into_owned() + &String::from_utf8_lossy(&result.stdout);
+        if width == PointerWidth::W32 {
+            if log.contains(NO_32_BITS) && !log.contains("error") {
+                continue;
+            }
+            return Err(format!("ptxas -arch={arch} was expected to say `{NO_32_BITS}`, not:\n{log}\n{ptx}"));
+        }
+        if !result.status.success() || log.contains("warning") {
+            return Err(format!("ptxas -arch={arch} does not take it:\n{log}\n{ptx}"));
+        }
+    }
+    Ok(())
+}
