@@ -1,1 +1,34 @@
-//! Placeholder.
+//! Runs the IR on the CPU: host code, and the reference semantics of kernels.
+//!
+//! It promises: the bits that the language says, for integers and IEEE arithmetic; the same run for the same program and options; every
+//! mistake reported as data, a [`cdp_core::diag::Diagnostic`] at its place in the source. It deliberately does not print, read files, or
+//! know any GPU: host code reaches device memory and kernels through the [`Device`] trait, which [`CpuDevice`] implements here and the
+//! command line implements over a GPU.
+//!
+//! It runs modules before `pass::lower_launches`: a launch is one statement.
+//!
+//! - `decode`: IR to compact steps, whose operands are offsets into a byte frame
+//! - `interp`: the steps of one thread; no step allocates
+//! - [`host`]: `host fn` and `test` bodies
+//! - [`cpu`]: grids, blocks, warps, streams, the launch pool
+//! - [`format`]: `printf`
+//! - `math`: builtin functions; `address`: whose memory an address is in; [`fault`]: what can go wrong
+
+pub mod address;
+mod atomic;
+mod code;
+pub mod cpu;
+mod decode;
+pub mod device;
+pub mod fault;
+pub mod format;
+pub mod host;
+mod interp;
+mod math;
+mod print;
+mod program;
+
+pub use cpu::{CpuDevice, CpuOptions};
+pub use device::{CudaError, Device, KernelLaunch};
+pub use host::{HostProgram, Options, Outcome, Status};
+pub use program::Program;

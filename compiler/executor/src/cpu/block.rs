@@ -1,0 +1,317 @@
+//! One thread block: its threads in turn, warps, barriers.
+//!
+//! A thread runs until it ends, waits, or has had its turn, then the next one does; so the same program runs the same way every time. A
+//! warp operation is carried out when every thread that its mask names has come to it, a barrier when every thread of the block has.
+
+use super::machine::{Machine, Run, triple};
+use super::warp;
+use super::world::World;
+use crate::address::shared_base;
+use crate::code::{Effect, Slot};
+use crate::fault::{Fault, FaultKind};
+use crate::interp::{self, StackLimits, Stop, Thread, read_bits, write_bits};
+use crate::program::Program;
+use cdp_core::builtins::BarrierOp;
+use cdp_core::source::Span;
+
+/// Threads of a warp.
+pub(super) const WARP: usize = 32;
+
+/// Steps of one turn: long enough to cost nothing, short enough that a thread that waits for another by looking at memory goes on soon.
+const TURN: u64 = 50_000;
+
+/// Deeper recursion than this does not end.
+const STACK: StackLimits = StackLimits { calls: 20_000, bytes: 16 << 20 };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Runnable,
+    /// At a warp operation.
+    InWarp,
+    /// At a barrier of the block.
+    AtBarrier,
+    Ended,
+}
+
+/// What a thread has besides its stack.
+#[derive(Clone, Debug)]
+pub(super) struct ThreadState {
+    pub index: [u32; 3],
+    pub lane: u32,
+    pub status: Status,
+    /// What `cudaGetLastError` gives.
+    pub last_error: i32,
+    /// Errors that it has not looked at.
+    pub unseen: Vec<(FaultKind, Span)>,
+}
+
+/// What the threads of a block share.
+#[derive(Debug)]
+pub(super) struct BlockState {
+    pub index: [u32; 3],
+    /// Its place in the grid.
+    pub linear: u32,
+    /// Distinguishes its shared memory from other blocks'.
+    pub number: u32,
+    pub shared: Vec<u8>,
+}
+
+struct Block<'a> {
+    machine: &'a mut Machine,
+    program: &'a Program,
+    run: &'a mut Run,
+    state: BlockState,
+    threads: &'a mut [Thread],
+    states: Vec<ThreadState>,
+}
+
+/// Runs a block to its end. `threads` is memory to use.
+pub(super) fn run(machine: &mut Machine, program: &Program, run: &mut Run, index: [u32; 3], threads: &mut Vec<Thread>) -> Result<(), Fault> {
+    let [width, height, depth] = run.grid.block;
+    let count = width as usize * height as usize * depth as usize;
+    if threads.len() < count {
+        threads.resize_with(count, Thread::default);
+    }
+    machine.blocks = machine.blocks.wrapping_add(1) & 0x3fff_ffff;
+    let [x, y, z] = index;
+    let [grid_width, grid_height, _] = run.grid.grid;
+    let linear = (z.wrapping_mul(grid_height).wrapping_add(y)).wrapping_mul(grid_width).wrapping_add(x);
+    let shared = usize::try_from(run.kernel.static_size + u64::from(run.grid.shared)).unwrap_or(0);
+    let state = BlockState { index, linear, number: machine.blocks, shared: vec![0; shared] };
+    let mut states = Vec::with_capacity(count);
+    let mut lane = 0;
+    for z in 0..depth {
+        for y in 0..height {
+            for x in 0..width {
+                states.push(ThreadState { index: [x, y, z], lane, status: Status::Runnable, last_error: 0, unseen: Vec::new() });
+                lane = (lane + 1) % WARP as u32;
+            }
+        }
+    }
+    let threads = threads.get_mut(..count).unwrap_or_default();
+    let mut block = Block { machine, program, run, state, threads, states };
+    block.start();
+    block.go()
+}
+
+impl Block<'_> {
+    /// Every thread at the kernel's start, with its parameters.
+    fn start(&mut self) {
+        let Some(code) = self.program.code(self.run.grid.kernel) else { return };
+        for thread in self.threads.iter_mut() {
+            // number 0 is the host
+            self.machine.thread_number = (self.machine.thread_number % 0x3fff_fffe) + 1;
+            thread.start(self.program, self.run.grid.kernel, self.machine.thread_number);
+            let mut locals = thread.locals();
+            for (Slot { offset, size }, from) in code.params.iter().zip(&code.param_offsets) {
+                let start = *from as usize;
+                if let (Some(into), Some(bytes)) =
+                    (locals.bytes_mut(*offset, *size), self.run.grid.params.get(start..start + *size as usize))
+                {
+                    into.copy_from_slice(bytes);
+                }
+            }
+        }
+    }
+
+    fn go(&mut self) -> Result<(), Fault> {
+        let count = self.threads.len();
+        loop {
+            let mut runnable = false;
+            for first in (0..count).step_by(WARP) {
+                runnable |= self.warp(first, (first + WARP).min(count))?;
+            }
+            if runnable {
+                continue;
+            }
+            if self.states.iter().all(|state| state.status == Status::Ended) {
+                return Ok(());
+            }
+            self.barrier()?;
+        }
+    }
+
+    /// Runs a warp as far as it gets; whether a thread could still go on.
+    fn warp(&mut self, first: usize, end: usize) -> Result<bool, Fault> {
+        loop {
+            let mut runnable = false;
+            let mut in_warp = false;
+            for index in first..end {
+                if self.status(index) == Status::Runnable {
+                    self.turn(index)?;
+                }
+                runnable |= self.status(index) == Status::Runnable;
+                in_warp |= self.status(index) == Status::InWarp;
+            }
+            if !in_warp || !self.warp_operation(first, end, runnable)? {
+                return Ok(runnable);
+            }
+        }
+    }
+
+    fn status(&self, index: usize) -> Status {
+        self.states.get(index).map_or(Status::Ended, |state| state.status)
+    }
+
+    /// One thread's turn.
+    fn turn(&mut self, index: usize) -> Result<(), Fault> {
+        let (Some(thread), Some(me)) = (self.threads.get_mut(index), self.states.get_mut(index)) else { return Ok(()) };
+        let left = self.machine.max_steps.map_or(u64::MAX, |most| most.saturating_sub(self.machine.steps));
+        let turn = TURN.min(left);
+        let mut steps = turn;
+        let mut world = World { machine: self.machine, program: self.program, run: self.run, block: &mut self.state, me };
+        let stop = interp::run(self.program, thread, &mut world, STACK, &mut steps);
+        self.machine.steps += turn - steps;
+        let stop = match stop {
+            Ok(stop) => stop,
+            Err(fault) => return Err(self.named(index, fault)),
+        };
+        let status = match stop {
+            Stop::Ended => Status::Ended,
+            Stop::OutOfSteps if left <= TURN => {
+                let fault = thread.fault(self.program, FaultKind::Steps(self.machine.max_steps.unwrap_or(0)));
+                return Err(self.named(index, fault));
+            }
+            Stop::OutOfSteps => Status::Runnable,
+            Stop::Waits => match thread.waiting(self.program) {
+                Some((Effect::Barrier { op, .. }, _)) if *op != BarrierOp::Warp => Status::AtBarrier,
+                _ => Status::InWarp,
+            },
+        };
+        let unseen = if status == Status::Ended { std::mem::take(&mut me.unseen) } else { Vec::new() };
+        me.status = status;
+        for (kind, span) in unseen {
+            let fault = self.named(index, Fault { kind, span, calls: Vec::new(), thread: String::new() });
+            self.machine.unseen(self.run.id, fault);
+        }
+        Ok(())
+    }
+
+    /// A fault with the thread's name.
+    fn named(&self, index: usize, mut fault: Fault) -> Fault {
+        let kernel = self.program.code(self.run.grid.kernel).map_or("", |code| code.name.as_str());
+        let thread = self.states.get(index).map_or([0; 3], |state| state.index);
+        fault.thread = format!("thread {} of block {} of `{kernel}`", triple(thread), triple(self.state.index));
+        fault
+    }
+
+    /// Carries out one warp operation, if one can be; whether one was.
+    fn warp_operation(&mut self, first: usize, end: usize, runnable: bool) -> Result<bool, Fault> {
+        let mut waiting = Vec::new();
+        for index in first..end {
+            if self.status(index) == Status::InWarp
+                && let Some(thread) = self.threads.get_mut(index)
+                && let Some((effect, _)) = thread.waiting(self.program)
+            {
+                let position = thread.position();
+                waiting.push(warp::Waiting::new(index - first, effect, position, &thread.locals()));
+            }
+        }
+        let alive = (first..end).filter(|index| self.status(*index) != Status::Ended).fold(0u32, |mask, index| mask | 1 << (index - first));
+        for candidate in &waiting {
+            let members = match candidate.members(&waiting, alive, runnable) {
+                Ok(members) => members,
+                Err(missing) => {
+                    let index = first + candidate.lane;
+                    return Err(self.stuck(index, candidate.name(), missing));
+                }
+            };
+            let Some(members) = members else { continue };
+            let group: Vec<&warp::Waiting<'_>> = waiting.iter().filter(|other| members & (1 << other.lane) != 0).collect();
+            for (lane, dst, size, value) in warp::results(&group, members) {
+                if let (Some(thread), Some(dst)) = (self.threads.get_mut(first + lane), dst) {
+                    write_bits(thread.locals().slots, size, dst, value);
+                }
+            }
+            for member in group {
+                if let Some(state) = self.states.get_mut(first + member.lane) {
+                    state.status = Status::Runnable;
+                }
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// A fault of a thread that waits in vain.
+    fn stuck(&self, index: usize, barrier: &'static str, missing: String) -> Fault {
+        let fault = self.threads.get(index).map_or_else(
+            || Fault { kind: FaultKind::Unsupported(String::new()), span: Span::default(), calls: Vec::new(), thread: String::new() },
+            |thread| thread.fault(self.program, FaultKind::Barrier { barrier, missing }),
+        );
+        self.named(index, fault)
+    }
+
+    /// Every thread waits: lets them through the barrier that all are at, or says who is missing.
+    fn barrier(&mut self) -> Result<(), Fault> {
+        let count = self.threads.len();
+        let Some(first) = (0..count).find(|index| self.status(*index) != Status::Ended) else { return Ok(()) };
+        let mut holds = 0u32;
+        let mut wanted = None;
+        for index in 0..count {
+            let effect = self.threads.get(index).and_then(|thread| thread.waiting(self.program)).map(|(effect, _)| effect);
+            let Some(Effect::Barrier { op, operand, .. }) = effect.filter(|_| self.status(index) == Status::AtBarrier) else {
+                let (who, barrier) = if self.status(index) == Status::InWarp { (index, self.waits_at(index)) } else { (first, self.waits_at(first)) };
+                return Err(self.stuck(who, barrier, self.missing(who)));
+            };
+            if wanted.is_some_and(|wanted| wanted != *op) {
+                let missing = format!("threads that wait at `{}`", op.name());
+                return Err(self.stuck(first, self.waits_at(first), missing));
+            }
+            wanted = Some(*op);
+            if let (Some(slot), Some(thread)) = (operand, self.threads.get_mut(index)) {
+                holds += u32::from(read_bits(thread.locals().slots, slot.size, slot.offset) != 0);
+            }
+        }
+        let result = match wanted {
+            Some(BarrierOp::BlockAnd) => u32::from(holds as usize == count),
+            Some(BarrierOp::BlockOr) => u32::from(holds > 0),
+            _ => holds,
+        };
+        let size = if wanted == Some(BarrierOp::BlockCount) { 4 } else { 1 };
+        for (thread, state) in self.threads.iter_mut().zip(&mut self.states) {
+            let dst = match thread.waiting(self.program) {
+                Some((Effect::Barrier { dst, .. }, _)) => *dst,
+                _ => None,
+            };
+            if let Some(dst) = dst {
+                write_bits(thread.locals().slots, size, dst, u64::from(result));
+            }
+            state.status = Status::Runnable;
+        }
+        Ok(())
+    }
+
+    fn waits_at(&self, index: usize) -> &'static str {
+        match self.threads.get(index).and_then(|thread| thread.waiting(self.program)) {
+            Some((Effect::Barrier { op, .. }, _)) => op.name(),
+            Some((Effect::Warp { op, .. }, _)) => op.name(),
+            _ => "a barrier",
+        }
+    }
+
+    /// Who does not come to the barrier that a thread waits at.
+    fn missing(&self, index: usize) -> String {
+        let barrier = self.waits_at(index);
+        let in_warp = self.status(index) == Status::InWarp;
+        let warp = index / WARP;
+        let mut names = Vec::new();
+        let mut more = 0;
+        for (other, state) in self.states.iter().enumerate() {
+            let concerned = !in_warp || other / WARP == warp;
+            if !concerned || (state.status != Status::Ended && self.waits_at(other) == barrier) {
+                continue;
+            }
+            if names.len() == 3 {
+                more += 1;
+                continue;
+            }
+            let why = if state.status == Status::Ended { "which has ended".to_owned() } else { format!("which waits at `{}`", self.waits_at(other)) };
+            names.push(format!("thread {}, {why}", triple(state.index)));
+        }
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        if names.is_empty() { "threads that its mask names otherwise".to_owned() } else { names.join("; ") }
+    }
+}

@@ -1,0 +1,326 @@
+//! The order of grids and copies: streams, events, tails, completion (CUDA programming guide 4.18.2).
+//!
+//! Every launch and every copy is a node. A node may start when those that it waits for are complete; a grid is complete when its
+//! threads have ended, its children are complete, and then its tail launches, one after the other (cdp2 rules R1, R8). A stream is
+//! the set of nodes that its next one waits for; an event is a copy of such a set.
+
+use cdp_core::source::Span;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+
+/// A node by its number; numbers grow in the order of submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct NodeId(pub u32);
+
+/// What a node does.
+#[derive(Debug)]
+pub(super) enum Work {
+    Grid(Grid),
+    Copy { to: u64, from: u64, bytes: u64 },
+    /// Done, or thrown away.
+    Nothing,
+}
+
+/// A grid to run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grid {
+    pub kernel: u32,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    pub params: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Node {
+    work: Work,
+    /// The grid that submitted it; none for the host.
+    parent: Option<NodeId>,
+    depth: u32,
+    /// Incomplete nodes that it waits for.
+    waits: u32,
+    /// Nodes that wait for it.
+    dependents: Vec<NodeId>,
+    tail: bool,
+    threads_ended: bool,
+    complete: bool,
+    /// Children but tails that are not complete.
+    children: u32,
+    tails: VecDeque<NodeId>,
+    /// Whether it takes a place in the launch pool (cdp2 rule R20).
+    pooled: bool,
+    /// Where it was submitted.
+    span: Span,
+    /// The thread that submitted it; none for the host.
+    from: Option<Submitter>,
+    kernel: u32,
+    /// When it was complete, in steps.
+    ended_at: u64,
+}
+
+/// What the next work in a stream waits for.
+pub(super) type Frontier = Vec<NodeId>;
+
+/// A node to be submitted.
+#[derive(Debug)]
+pub(super) struct Submission {
+    pub work: Work,
+    pub parent: Option<NodeId>,
+    pub tail: bool,
+    pub span: Span,
+    pub from: Option<Submitter>,
+}
+
+/// The thread that submitted a node, in its grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Submitter {
+    pub thread: [u32; 3],
+    pub block: [u32; 3],
+}
+
+/// All nodes.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+    /// The deepest first, so that few launches are pending at once; then in the order of submission.
+    ready: BTreeSet<(Reverse<u32>, NodeId)>,
+    pooled: u64,
+}
+
+impl Graph {
+    /// Places of the launch pool that are taken.
+    pub(super) const fn pooled(&self) -> u64 {
+        self.pooled
+    }
+
+    fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes.get_mut(id.0 as usize)
+    }
+
+    /// Adds a node that waits for a stream's frontier.
+    pub(super) fn submit(&mut self, submission: Submission, frontier: &[NodeId]) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        let Submission { work, parent, tail, span, from } = submission;
+        let depth = parent.and_then(|parent| self.node(parent)).map_or(0, |parent| parent.depth + 1);
+        let mut waits = 0;
+        for before in frontier {
+            if let Some(before) = self.node_mut(*before)
+                && !before.complete
+            {
+                before.dependents.push(id);
+                waits += 1;
+            }
+        }
+        let pooled = parent.is_some() && matches!(work, Work::Grid(_));
+        self.pooled += u64::from(pooled);
+        let kernel = if let Work::Grid(grid) = &work { grid.kernel } else { u32::MAX };
+        self.nodes.push(Node {
+            work,
+            parent,
+            depth,
+            waits,
+            dependents: Vec::new(),
+            tail,
+            threads_ended: false,
+            complete: false,
+            children: 0,
+            tails: VecDeque::new(),
+            pooled,
+            span,
+            from,
+            kernel,
+            ended_at: 0,
+        });
+        if let Some(parent) = parent.and_then(|parent| self.node_mut(parent)) {
+            if tail {
+                parent.tails.push_back(id);
+            } else {
+                parent.children += 1;
+            }
+        }
+        if !tail && waits == 0 {
+            self.ready.insert((Reverse(depth), id));
+        }
+        id
+    }
+
+    /// A stream's frontier without what is complete.
+    pub(super) fn prune(&self, frontier: &mut Frontier) {
+        frontier.retain(|id| self.node(*id).is_some_and(|node| !node.complete));
+    }
+
+    /// When the last of these was complete, in steps; none before.
+    pub(super) fn ended_at(&self, frontier: &[NodeId]) -> Option<u64> {
+        let mut at = 0;
+        for id in frontier {
+            let node = self.node(*id)?;
+            if !node.complete {
+                return None;
+            }
+            at = at.max(node.ended_at);
+        }
+        Some(at)
+    }
+
+    /// The next node to run, with its work.
+    pub(super) fn next(&mut self) -> Option<(NodeId, Work)> {
+        let (_, id) = self.ready.pop_first()?;
+        let work = std::mem::replace(&mut self.node_mut(id)?.work, Work::Nothing);
+        Some((id, work))
+    }
+
+    /// The threads of a grid have ended, or a copy is made.
+    pub(super) fn ended(&mut self, id: NodeId, now: u64) {
+        if let Some(node) = self.node_mut(id) {
+            node.threads_ended = true;
+        }
+        // a chain of tails may be long: a list instead of recursion
+        let mut settle = vec![id];
+        while let Some(id) = settle.pop() {
+            self.settle(id, now, &mut settle);
+        }
+    }
+
+    /// Goes on with a node whose threads have ended: children, then tails, then completion.
+    fn settle(&mut self, id: NodeId, now: u64, more: &mut Vec<NodeId>) {
+        let Some(node) = self.node_mut(id) else { return };
+        if !node.threads_ended || node.children > 0 || node.complete {
+            return;
+        }
+        // a grid that only its tails are missing of no longer takes a place: a chain of 10,000 tails runs under a pool of 2048 (R8)
+        let released = std::mem::take(&mut node.pooled);
+        let next_tail = node.tails.pop_front();
+        self.pooled -= u64::from(released);
+        if let Some(tail) = next_tail {
+            let depth = self.node(tail).map_or(0, |tail| tail.depth);
+            self.ready.insert((Reverse(depth), tail));
+            return;
+        }
+        let Some(node) = self.node_mut(id) else { return };
+        node.complete = true;
+        node.ended_at = now;
+        let (parent, tail) = (node.parent, node.tail);
+        for dependent in std::mem::take(&mut node.dependents) {
+            let Some(waiting) = self.node_mut(dependent) else { continue };
+            waiting.waits -= 1;
+            if waiting.waits == 0 {
+                let depth = waiting.depth;
+                self.ready.insert((Reverse(depth), dependent));
+            }
+        }
+        if let Some(parent) = parent {
+            if !tail && let Some(node) = self.node_mut(parent) {
+                node.children -= 1;
+            }
+            more.push(parent);
+        }
+    }
+
+    /// Throws everything away that has not run: the context is spoilt.
+    pub(super) fn abandon(&mut self) {
+        self.ready.clear();
+        self.pooled = 0;
+        for node in &mut self.nodes {
+            node.work = Work::Nothing;
+            node.complete = true;
+            node.dependents.clear();
+        }
+    }
+
+    /// The launches that led to a node, innermost first: kernel, where it was launched, by whom.
+    pub(super) fn chain(&self, id: NodeId) -> impl Iterator<Item = (u32, Span, Option<Submitter>)> {
+        let mut next = Some(id);
+        std::iter::from_fn(move || {
+            let node = self.node(next?)?;
+            next = node.parent;
+            Some((node.kernel, node.span, node.from))
+        })
+    }
+
+    /// How deep a grid is nested; 0 for those that the host launched.
+    pub(super) fn depth(&self, id: NodeId) -> u32 {
+        self.node(id).map_or(0, |node| node.depth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(kernel: u32, parent: Option<NodeId>, tail: bool) -> Submission {
+        let work = Work::Grid(Grid { kernel, ..Grid::default() });
+        Submission { work, parent, tail, span: Span::default(), from: None }
+    }
+
+    fn kernels(graph: &mut Graph) -> Vec<u32> {
+        let mut ran = Vec::new();
+        while let Some((id, work)) = graph.next() {
+            if let Work::Grid(grid) = work {
+                ran.push(grid.kernel);
+            }
+            graph.ended(id, 0);
+        }
+        ran
+    }
+
+    #[test]
+    fn a_stream_is_in_order() {
+        let mut graph = Graph::default();
+        let a = graph.submit(grid(1, None, false), &[]);
+        let b = graph.submit(grid(2, None, false), &[a]);
+        graph.submit(grid(3, None, false), &[b]);
+        assert_eq!(kernels(&mut graph), [1, 2, 3]);
+    }
+
+    #[test]
+    fn tails_run_after_children_submitted_later_and_before_what_follows_in_the_stream() {
+        let mut graph = Graph::default();
+        let parent = graph.submit(grid(1, None, false), &[]);
+        graph.submit(grid(9, None, false), &[parent]);
+        let (id, _) = graph.next().unwrap();
+        assert_eq!(id, parent);
+        graph.submit(grid(4, Some(parent), true), &[]);
+        graph.submit(grid(5, Some(parent), true), &[]);
+        let child = graph.submit(grid(2, Some(parent), false), &[]);
+        graph.ended(parent, 0);
+        let (next, _) = graph.next().unwrap();
+        assert_eq!(next, child);
+        graph.submit(grid(3, Some(child), true), &[]);
+        graph.ended(child, 0);
+        assert_eq!(kernels(&mut graph), [3, 4, 5, 9]);
+        assert_eq!(graph.pooled(), 0);
+    }
+
+    #[test]
+    fn a_long_chain_of_tails_takes_few_places() {
+        let mut graph = Graph::default();
+        graph.submit(grid(0, None, false), &[]);
+        let mut most = 0;
+        for step in 0..100_000u32 {
+            let (id, _) = graph.next().unwrap();
+            graph.submit(grid(step, Some(id), true), &[]);
+            most = most.max(graph.pooled());
+            graph.ended(id, 0);
+        }
+        kernels(&mut graph);
+        assert!(most <= 2);
+        assert_eq!(graph.pooled(), 0);
+    }
+
+    #[test]
+    fn ancestors_keep_their_places() {
+        let mut graph = Graph::default();
+        graph.submit(grid(0, None, false), &[]);
+        for depth in 0..50u64 {
+            let (id, _) = graph.next().unwrap();
+            assert_eq!(graph.pooled(), depth);
+            graph.submit(grid(0, Some(id), false), &[]);
+            graph.ended(id, 0);
+        }
+    }
+}

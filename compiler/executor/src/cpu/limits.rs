@@ -1,0 +1,160 @@
+//! Limits and attributes: those of an H200 with CUDA 13.0, so that programs take the same decisions on both devices.
+
+use crate::device::CudaError;
+
+pub(super) const INVALID_VALUE: CudaError = 1;
+pub(super) const MEMORY_ALLOCATION: CudaError = 2;
+pub(super) const INVALID_CONFIGURATION: CudaError = 9;
+pub(super) const INVALID_SYMBOL: CudaError = 13;
+pub(super) const INVALID_DIRECTION: CudaError = 21;
+/// The launch pool is full. The guide says 701 (`cudaErrorLaunchOutOfResources`); the H200 gives this one (cdp2 rule R20).
+pub(super) const PENDING_COUNT_EXCEEDED: CudaError = 69;
+pub(super) const INVALID_DEVICE_FUNCTION: CudaError = 98;
+pub(super) const INVALID_DEVICE: CudaError = 101;
+pub(super) const UNSUPPORTED_LIMIT: CudaError = 215;
+pub(super) const INVALID_RESOURCE_HANDLE: CudaError = 400;
+
+const STACK_SIZE: i32 = 0;
+const PRINTF_FIFO_SIZE: i32 = 1;
+const MALLOC_HEAP_SIZE: i32 = 2;
+const SYNC_DEPTH: i32 = 3;
+const PENDING_LAUNCH_COUNT: i32 = 4;
+const L2_FETCH_GRANULARITY: i32 = 5;
+const PERSISTING_L2_SIZE: i32 = 6;
+
+/// Static and dynamic shared memory of a block, in bytes, without opting in to more.
+pub(super) const MAX_SHARED: u64 = 48 << 10;
+/// Threads in a block.
+pub(super) const MAX_THREADS: u64 = 1024;
+/// A pool smaller than this is made this large (cdp2 rule R20).
+const MIN_POOL: u64 = 32;
+
+/// Limits that the host may set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    stack: u64,
+    printf: u64,
+    /// Bytes that device code may have from `malloc` and `cudaMalloc` at once.
+    pub heap: u64,
+    /// Launches that may be pending at once.
+    pub pool: u64,
+    granularity: u64,
+    persisting: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { stack: 1024, printf: 1 << 20, heap: 8 << 20, pool: 2048, granularity: 64, persisting: 0 }
+    }
+}
+
+impl Limits {
+    pub(super) const fn get(&self, limit: i32) -> Result<u64, CudaError> {
+        Ok(match limit {
+            STACK_SIZE => self.stack,
+            PRINTF_FIFO_SIZE => self.printf,
+            MALLOC_HEAP_SIZE => self.heap,
+            PENDING_LAUNCH_COUNT => self.pool,
+            L2_FETCH_GRANULARITY => self.granularity,
+            PERSISTING_L2_SIZE => self.persisting,
+            SYNC_DEPTH => return Err(UNSUPPORTED_LIMIT),
+            _ => return Err(INVALID_VALUE),
+        })
+    }
+
+    /// The pool and the heap are made at the first launch: from then on, `started`, they stay as they are.
+    pub(super) fn set(&mut self, limit: i32, value: u64, started: bool) -> CudaError {
+        match limit {
+            STACK_SIZE => self.stack = value,
+            PRINTF_FIFO_SIZE | MALLOC_HEAP_SIZE | PENDING_LAUNCH_COUNT if started => return INVALID_VALUE,
+            PRINTF_FIFO_SIZE => self.printf = value,
+            MALLOC_HEAP_SIZE => self.heap = value,
+            PENDING_LAUNCH_COUNT => self.pool = value.max(MIN_POOL),
+            L2_FETCH_GRANULARITY => self.granularity = value,
+            PERSISTING_L2_SIZE => self.persisting = value,
+            SYNC_DEPTH => return UNSUPPORTED_LIMIT,
+            _ => return INVALID_VALUE,
+        }
+        0
+    }
+}
+
+/// An attribute of device 0.
+pub(super) fn attribute(attribute: i32, device: i32) -> Result<i32, CudaError> {
+    if device != 0 {
+        return Err(INVALID_DEVICE);
+    }
+    let found = ATTRIBUTES.binary_search_by_key(&attribute, |(number, _)| *number).ok().and_then(|place| ATTRIBUTES.get(place));
+    match found {
+        Some((_, value)) => Ok(*value),
+        // attributes of textures, links and machines that the executor has not
+        None if (1..=150).contains(&attribute) => Ok(0),
+        None => Err(INVALID_VALUE),
+    }
+}
+
+const ATTRIBUTES: &[(i32, i32)] = &[
+    (1, 1024),
+    (2, 1024),
+    (3, 1024),
+    (4, 64),
+    (5, 0x7fff_ffff),
+    (6, 65535),
+    (7, 65535),
+    (8, 49152),
+    (9, 65536),
+    (10, 32),
+    (11, 0x7fff_ffff),
+    (12, 65536),
+    (13, 1_980_000),
+    (14, 512),
+    (15, 1),
+    (16, 132),
+    (19, 1),
+    (31, 1),
+    (36, 3_201_000),
+    (37, 6144),
+    (38, 62_914_560),
+    (39, 2048),
+    (40, 3),
+    (41, 1),
+    (75, 9),
+    (76, 0),
+    (78, 1),
+    (79, 1),
+    (80, 1),
+    (81, 233_472),
+    (82, 65536),
+    (83, 1),
+    (86, 0),
+    (87, 2),
+    (89, 1),
+    (90, 1),
+    (95, 1),
+    (97, 232_448),
+    (106, 32),
+    (115, 1),
+    (120, 1),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_can_be_searched() {
+        assert!(ATTRIBUTES.is_sorted_by_key(|(number, _)| *number));
+        assert_eq!(attribute(10, 0), Ok(32));
+        assert_eq!(attribute(10, 1), Err(INVALID_DEVICE));
+        assert_eq!(attribute(-1, 0), Err(INVALID_VALUE));
+    }
+
+    #[test]
+    fn the_pool_has_a_least_size_and_is_fixed_by_the_first_launch() {
+        let mut limits = Limits::default();
+        assert_eq!(limits.set(PENDING_LAUNCH_COUNT, 1, false), 0);
+        assert_eq!(limits.get(PENDING_LAUNCH_COUNT), Ok(32));
+        assert_eq!(limits.set(PENDING_LAUNCH_COUNT, 4096, true), INVALID_VALUE);
+        assert_eq!(limits.get(SYNC_DEPTH), Err(UNSUPPORTED_LIMIT));
+    }
+}

@@ -1,0 +1,302 @@
+//! The machine: memory, the graph of work, and running it.
+
+use super::block;
+use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Submitter, Work};
+use super::limits::{self, Limits};
+use super::memory::Memory;
+use super::streams::Streams;
+use crate::device::CudaError;
+use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
+use crate::interp::Thread;
+use crate::program::Program;
+use cdp_core::diag::Diagnostic;
+use cdp_core::source::Span;
+use cdp_core::types::Space;
+use cdp_core::types::layout::round_up;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Where a kernel's shared variables lie.
+#[derive(Debug, Default)]
+pub(super) struct Kernel {
+    /// By the variable's number.
+    pub shared: HashMap<u32, u64>,
+    /// Static shared memory in bytes; dynamic shared memory starts here.
+    pub static_size: u64,
+}
+
+/// Everything but the threads.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub program: Arc<Program>,
+    pub memory: Memory,
+    /// Addresses of global and constant variables.
+    pub globals: Vec<u64>,
+    pub graph: Graph,
+    pub streams: Streams,
+    pub limits: Limits,
+    /// Whether a kernel was launched: some limits are fixed then.
+    pub started: bool,
+    /// An error that spoils the context.
+    pub error: CudaError,
+    pub output: Vec<u8>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub max_steps: Option<u64>,
+    /// Steps that all threads took.
+    pub steps: u64,
+    /// Events of grids that are alive.
+    pub events: u64,
+    kernels: HashMap<u32, Arc<Kernel>>,
+    /// Errors in device code that nobody looked at: each place and error once, and how often.
+    unseen: Vec<(Fault, NodeId, u64)>,
+    /// Memory of threads, to be used again.
+    pub threads: Vec<Thread>,
+    pub blocks: u32,
+    pub thread_number: u32,
+}
+
+/// A grid while it runs.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub id: NodeId,
+    pub grid: Grid,
+    pub kernel: Arc<Kernel>,
+    /// The NULL stream of each block (cdp2 rule R6).
+    pub null: HashMap<u32, Frontier>,
+    /// Events that it made and has not destroyed.
+    pub events: u64,
+}
+
+/// How many of the launches that led to a fault are shown.
+const SHOWN_LAUNCHES: usize = 4;
+
+impl Machine {
+    pub(super) fn new(program: Arc<Program>, max_steps: Option<u64>) -> Self {
+        let mut memory = Memory::new();
+        let mut globals = Vec::with_capacity(program.globals.len());
+        for variable in &program.globals {
+            if !matches!(variable.space, Space::Global | Space::Constant) {
+                globals.push(0);
+                continue;
+            }
+            let (element, element_size) = variable.element.clone();
+            let what = format!("the variable `{}`", variable.name);
+            let allocation = Allocation { address: 0, size: variable.size, what, element, element_size, span: variable.span };
+            let address = memory.allocate(allocation, false).unwrap_or(0);
+            if let Ok(bytes) = memory.at(Access { address, size: variable.size, write: true }) {
+                bytes.copy_from_slice(&variable.init);
+            }
+            if variable.space == Space::Constant {
+                memory.protect(address);
+            }
+            globals.push(address);
+        }
+        Self {
+            program,
+            memory,
+            globals,
+            graph: Graph::default(),
+            streams: Streams::default(),
+            limits: Limits::default(),
+            started: false,
+            error: 0,
+            output: Vec::new(),
+            diagnostics: Vec::new(),
+            max_steps,
+            steps: 0,
+            events: 0,
+            kernels: HashMap::new(),
+            unseen: Vec::new(),
+            threads: Vec::new(),
+            blocks: 0,
+            thread_number: 0,
+        }
+    }
+
+    /// Runs everything that was submitted.
+    pub(super) fn run(&mut self) -> CudaError {
+        while self.error == 0
+            && let Some((id, work)) = self.graph.next()
+        {
+            let result = match work {
+                Work::Grid(grid) => self.grid(id, grid),
+                Work::Copy { to, from, bytes } => self.copy(to, from, bytes).map_err(|kind| self.copy_fault(id, *kind)),
+                Work::Nothing => Ok(()),
+            };
+            match result {
+                Ok(()) => self.graph.ended(id, self.steps),
+                Err(fault) => self.fail(id, &fault),
+            }
+        }
+        self.report_unseen();
+        self.error
+    }
+
+    fn grid(&mut self, id: NodeId, grid: Grid) -> Result<(), Fault> {
+        let kernel = self.kernel(grid.kernel);
+        let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0 };
+        let program = Arc::clone(&self.program);
+        let mut threads = std::mem::take(&mut self.threads);
+        let [width, height, depth] = run.grid.grid;
+        let mut result = Ok(());
+        'blocks: for z in 0..depth {
+            for y in 0..height {
+                for x in 0..width {
+                    result = block::run(self, &program, &mut run, [x, y, z], &mut threads);
+                    if result.is_err() {
+                        break 'blocks;
+                    }
+                }
+            }
+        }
+        self.threads = threads;
+        self.events -= run.events;
+        result
+    }
+
+    fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Step {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let source = self.memory.at(Access { address: from, size: bytes, write: false })?.to_vec();
+        self.memory.at_by_host(Access { address: to, size: bytes, write: true })?.copy_from_slice(&source);
+        Ok(())
+    }
+
+    fn copy_fault(&self, id: NodeId, kind: FaultKind) -> Fault {
+        let span = self.graph.chain(id).next().map_or_else(Span::default, |(_, span, _)| span);
+        Fault { kind, span, calls: Vec::new(), thread: String::new() }
+    }
+
+    /// A fault of device code: it is reported, the context is spoilt, and nothing later runs (cdp2 rule R18).
+    fn fail(&mut self, id: NodeId, fault: &Fault) {
+        let diagnostic = self.with_launches(id, fault.diagnostic());
+        self.diagnostics.push(diagnostic);
+        self.error = match fault.kind {
+            FaultKind::Assert { .. } => 710,
+            FaultKind::OutOfBounds { .. } | FaultKind::Null(_) | FaultKind::Freed { .. } => 700,
+            FaultKind::Private { .. } | FaultKind::PrivateArgument { .. } | FaultKind::WrongSpace { .. } => 717,
+            FaultKind::Misaligned { .. } => 716,
+            FaultKind::Steps(_) => 702,
+            _ => 719,
+        };
+        self.graph.abandon();
+    }
+
+    /// Adds where the grid was launched, and the grid that launched it.
+    fn with_launches(&self, id: NodeId, mut diagnostic: Diagnostic) -> Diagnostic {
+        let total = self.graph.depth(id) as usize + 1;
+        for (kernel, span, from) in self.graph.chain(id).take(SHOWN_LAUNCHES) {
+            let Some(code) = self.program.code(kernel) else { continue };
+            let Some(Submitter { thread, block }) = from else { continue };
+            let [thread, block] = [thread, block].map(triple);
+            diagnostic = diagnostic.also(span, format!("`{}` was launched here, by thread {thread} of block {block}", code.name));
+        }
+        if total > SHOWN_LAUNCHES {
+            diagnostic = diagnostic.note(format!("{} launches led there", total));
+        }
+        diagnostic
+    }
+
+    /// Remembers an error that a thread never looked at.
+    pub(super) fn unseen(&mut self, id: NodeId, fault: Fault) {
+        match self.unseen.iter_mut().find(|(known, ..)| known.span == fault.span && known.kind == fault.kind) {
+            Some((_, _, count)) => *count += 1,
+            None => self.unseen.push((fault, id, 1)),
+        }
+    }
+
+    fn report_unseen(&mut self) {
+        for (fault, id, count) in std::mem::take(&mut self.unseen) {
+            let mut diagnostic = self.with_launches(id, fault.diagnostic());
+            if count > 1 {
+                diagnostic = diagnostic.note(format!("this happened {count} times"));
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Where a kernel's shared variables lie: those that it names itself or in what it calls.
+    pub(super) fn kernel(&mut self, function: u32) -> Arc<Kernel> {
+        if let Some(kernel) = self.kernels.get(&function) {
+            return Arc::clone(kernel);
+        }
+        let program = &self.program;
+        let mut reached = vec![function];
+        let mut named = Vec::new();
+        let mut at = 0;
+        while let Some(code) = reached.get(at).and_then(|function| program.code(*function)) {
+            at += 1;
+            named.extend_from_slice(&code.globals);
+            for call in &code.calls {
+                if !reached.contains(&call.function) {
+                    reached.push(call.function);
+                }
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        let mut kernel = Kernel::default();
+        let mut dynamic_align = 16;
+        for global in &named {
+            let Some(variable) = program.globals.get(*global as usize).filter(|variable| variable.space == Space::Shared) else { continue };
+            if variable.dynamic {
+                dynamic_align = dynamic_align.max(variable.align);
+                continue;
+            }
+            let offset = round_up(kernel.static_size, variable.align);
+            kernel.shared.insert(*global, offset);
+            kernel.static_size = offset + variable.size;
+        }
+        let dynamic = |global: &&u32| program.globals.get(**global as usize).is_some_and(|variable| variable.dynamic);
+        let static_size = kernel.static_size;
+        for global in named.iter().filter(dynamic) {
+            kernel.static_size = round_up(static_size, dynamic_align);
+            kernel.shared.insert(*global, kernel.static_size);
+        }
+        let kernel = Arc::new(kernel);
+        self.kernels.insert(function, Arc::clone(&kernel));
+        kernel
+    }
+
+    /// Whether a launch may be made like this (cdp2 rule R19).
+    pub(super) fn check_configuration(&mut self, grid: &Grid) -> CudaError {
+        let Some(code) = self.program.code(grid.kernel) else { return limits::INVALID_DEVICE_FUNCTION };
+        let [x, y, z] = grid.grid;
+        let threads = grid.block.iter().map(|size| u64::from(*size)).product::<u64>();
+        let [block_x, block_y, block_z] = grid.block;
+        let bound = code.launch_bounds.map_or(limits::MAX_THREADS, |(threads, _)| u64::from(threads).max(1));
+        let dimensions = threads == 0
+            || x == 0
+            || y == 0
+            || z == 0
+            || x > 0x7fff_ffff
+            || y > 65535
+            || z > 65535
+            || block_x > 1024
+            || block_y > 1024
+            || block_z > 64
+            || threads > bound.min(limits::MAX_THREADS);
+        let shared = self.kernel(grid.kernel).static_size + u64::from(grid.shared);
+        if dimensions || shared > limits::MAX_SHARED { limits::INVALID_CONFIGURATION } else { 0 }
+    }
+
+    /// Submits host work in a stream; 0 is the default stream.
+    pub(super) fn submit_host(&mut self, work: Work, stream: u64) {
+        let submission = Submission { work, parent: None, tail: false, span: Span::default(), from: None };
+        if stream == 0 {
+            let frontier = self.streams.default_frontier(&self.graph);
+            let node = self.graph.submit(submission, &frontier);
+            self.streams.advance_default(node);
+        } else {
+            let frontier = self.streams.frontier(stream, &self.graph);
+            let node = self.graph.submit(submission, &frontier);
+            self.streams.advance(stream, node);
+        }
+    }
+}
+
+/// "(1, 2, 3)"
+pub(super) fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}

@@ -1,0 +1,242 @@
+//! Device memory: every allocation with where it was made, so that an access outside of it can say so.
+
+use crate::address::NULL_PAGE;
+use crate::fault::{Access, Allocation, FaultKind, Step};
+use cdp_core::source::Span;
+use cdp_core::types::layout::round_up;
+
+/// Where device memory starts, as on a GPU well above what a 32-bit integer holds.
+const BASE: u64 = 0x7000_0000_0000;
+/// What CUDA's allocations are aligned to, in bytes.
+const ALIGN: u32 = 256;
+/// No address is handed out twice, and at least this many bytes lie between two allocations, so that a stray access does not hit a
+/// neighbour.
+const GAP: u64 = 4096;
+
+/// How much device memory there is, in bytes; as on an H200.
+const CAPACITY: u64 = 139 << 30;
+
+#[derive(Debug)]
+struct Piece {
+    base: u64,
+    bytes: Vec<u8>,
+    read_only: bool,
+    info: Allocation,
+    /// From the heap of `cudaLimitMallocHeapSize`.
+    heap: bool,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// By address; new ones are the last.
+    pieces: Vec<Piece>,
+    last: usize,
+    next: u64,
+    used: u64,
+    heap_used: u64,
+    freed: Vec<(Allocation, Span)>,
+}
+
+/// The most freed pieces that are remembered.
+const REMEMBERED: usize = 4096;
+
+impl Memory {
+    pub(super) const fn new() -> Self {
+        Self { pieces: Vec::new(), last: 0, next: BASE, used: 0, heap_used: 0, freed: Vec::new() }
+    }
+
+    /// A zeroed piece; none when there is no room.
+    pub(super) fn allocate(&mut self, mut info: Allocation, heap: bool) -> Option<u64> {
+        let size = usize::try_from(info.size).ok()?;
+        if info.size > CAPACITY.saturating_sub(self.used) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).ok()?;
+        bytes.resize(size, 0);
+        let base = self.next;
+        self.next = round_up(base + info.size + GAP, ALIGN);
+        self.used += info.size;
+        if heap {
+            self.heap_used += info.size;
+        }
+        info.address = base;
+        self.pieces.push(Piece { base, bytes, read_only: false, info, heap });
+        Some(base)
+    }
+
+    /// Bytes in use by the heap.
+    pub(super) const fn heap_used(&self) -> u64 {
+        self.heap_used
+    }
+
+    /// Makes a piece constant.
+    pub(super) fn protect(&mut self, address: u64) {
+        if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.base == address) {
+            piece.read_only = true;
+        }
+    }
+
+    /// Gives a piece back, by its first byte.
+    pub(super) fn free(&mut self, address: u64, span: Span) -> Step {
+        let access = Access { address, size: 0, write: true };
+        let Ok(place) = self.pieces.binary_search_by_key(&address, |piece| piece.base) else {
+            return Err(Box::new(self.miss(access)));
+        };
+        let piece = self.pieces.remove(place);
+        self.last = 0;
+        self.used -= piece.info.size;
+        if piece.heap {
+            self.heap_used -= piece.info.size;
+        }
+        if self.freed.len() >= REMEMBERED {
+            self.freed.remove(0);
+        }
+        self.freed.push((piece.info, span));
+        Ok(())
+    }
+
+    /// Whether a piece starts here.
+    pub(super) fn starts(&self, address: u64) -> bool {
+        self.pieces.binary_search_by_key(&address, |piece| piece.base).is_ok()
+    }
+
+    #[inline]
+    fn find(&mut self, access: Access) -> Step<&mut Piece> {
+        let holds = |piece: &Piece| {
+            let offset = access.address.wrapping_sub(piece.base);
+            offset < piece.bytes.len() as u64 && access.size <= piece.bytes.len() as u64 - offset
+        };
+        if !self.pieces.get(self.last).is_some_and(holds) {
+            let place = self.pieces.partition_point(|piece| piece.base <= access.address).wrapping_sub(1);
+            if !self.pieces.get(place).is_some_and(holds) {
+                return Err(Box::new(self.miss(access)));
+            }
+            self.last = place;
+        }
+        match self.pieces.get_mut(self.last) {
+            Some(piece) => Ok(piece),
+            None => Err(Box::new(FaultKind::OutOfBounds { access, near: None })),
+        }
+    }
+
+    /// The bytes of an access.
+    #[inline]
+    pub(super) fn at(&mut self, access: Access) -> Step<&mut [u8]> {
+        let piece = self.find(access)?;
+        if access.write && piece.read_only {
+            return Err(Box::new(FaultKind::ReadOnly(access)));
+        }
+        let start = (access.address - piece.base) as usize;
+        match piece.bytes.get_mut(start..start + access.size as usize) {
+            Some(bytes) => Ok(bytes),
+            None => Err(Box::new(FaultKind::OutOfBounds { access, near: None })),
+        }
+    }
+
+    /// The bytes of an access by the host, which may write constants.
+    pub(super) fn at_by_host(&mut self, access: Access) -> Step<&mut [u8]> {
+        let piece = self.find(access)?;
+        let start = (access.address - piece.base) as usize;
+        match piece.bytes.get_mut(start..start + access.size as usize) {
+            Some(bytes) => Ok(bytes),
+            None => Err(Box::new(FaultKind::OutOfBounds { access, near: None })),
+        }
+    }
+
+    /// What a piece is, for messages: the host knows better than `cudaMalloc` did.
+    pub(super) fn describe(&mut self, address: u64, describe: impl FnOnce(&mut Allocation)) {
+        if let Ok(place) = self.pieces.binary_search_by_key(&address, |piece| piece.base)
+            && let Some(piece) = self.pieces.get_mut(place)
+        {
+            describe(&mut piece.info);
+        }
+    }
+
+    #[cold]
+    fn miss(&self, access: Access) -> FaultKind {
+        if access.address < NULL_PAGE {
+            return FaultKind::Null(access);
+        }
+        let after = self.pieces.partition_point(|piece| piece.base <= access.address);
+        let before = after.checked_sub(1).and_then(|place| self.pieces.get(place)).map(|piece| &piece.info);
+        if !before.is_some_and(|info| access.address < info.address + info.size)
+            && let Some((was, freed)) = self.freed.iter().rev().find(|(was, _)| was.holds(access.address, access.size))
+        {
+            return FaultKind::Freed { access, was: was.clone(), freed: *freed };
+        }
+        let behind = self.pieces.get(after).map(|piece| &piece.info);
+        let distance_before = before.map(|info| access.address.saturating_sub(info.address + info.size));
+        let distance_behind = behind.map(|info| info.address - access.address);
+        let near = match (distance_before, distance_behind) {
+            (Some(a), Some(b)) if b < a => behind,
+            (Some(_), _) => before,
+            _ => behind,
+        };
+        FaultKind::OutOfBounds { access, near: near.cloned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(size: u64) -> Allocation {
+        Allocation { address: 0, size, what: "a buffer".to_owned(), element: "i32".to_owned(), element_size: 4, span: Span::default() }
+    }
+
+    fn access(address: u64, size: u64, write: bool) -> Access {
+        Access { address, size, write }
+    }
+
+    #[test]
+    fn memory_starts_zeroed_and_keeps_what_is_written() {
+        let mut memory = Memory::new();
+        let a = memory.allocate(buffer(16), false).unwrap();
+        let b = memory.allocate(buffer(16), false).unwrap();
+        memory.at(access(a + 4, 4, true)).unwrap().copy_from_slice(&[1, 2, 3, 4]);
+        assert_eq!(memory.at(access(a, 8, false)).unwrap(), [0, 0, 0, 0, 1, 2, 3, 4]);
+        assert_eq!(memory.at(access(b, 4, false)).unwrap(), [0; 4]);
+    }
+
+    #[test]
+    fn an_access_outside_names_the_nearest_piece() {
+        let mut memory = Memory::new();
+        let a = memory.allocate(buffer(40), false).unwrap();
+        for (address, size) in [(a + 40, 4), (a + 38, 4), (a - 4, 4), (a + 40, 0)] {
+            let fault = memory.at(access(address, size, false)).unwrap_err();
+            assert!(matches!(*fault, FaultKind::OutOfBounds { near: Some(near), .. } if near.address == a), "{address:#x}");
+        }
+        assert!(matches!(*memory.at(access(8, 4, false)).unwrap_err(), FaultKind::Null(_)));
+    }
+
+    #[test]
+    fn memory_that_was_given_back_is_remembered() {
+        let mut memory = Memory::new();
+        let a = memory.allocate(buffer(40), true).unwrap();
+        assert_eq!(memory.heap_used(), 40);
+        memory.free(a, Span::default()).unwrap();
+        assert_eq!(memory.heap_used(), 0);
+        assert!(matches!(*memory.at(access(a, 4, false)).unwrap_err(), FaultKind::Freed { .. }));
+        assert!(matches!(*memory.free(a, Span::default()).unwrap_err(), FaultKind::Freed { .. }));
+        let b = memory.allocate(buffer(40), true).unwrap();
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn constants_are_written_by_the_host_only() {
+        let mut memory = Memory::new();
+        let a = memory.allocate(buffer(8), false).unwrap();
+        memory.protect(a);
+        assert!(memory.at_by_host(access(a, 4, true)).is_ok());
+        assert!(memory.at(access(a, 4, false)).is_ok());
+        assert!(matches!(*memory.at(access(a, 4, true)).unwrap_err(), FaultKind::ReadOnly(_)));
+    }
+
+    #[test]
+    fn more_than_there_is_cannot_be_had() {
+        let mut memory = Memory::new();
+        assert_eq!(memory.allocate(buffer(1 << 50), false), None);
+    }
+}

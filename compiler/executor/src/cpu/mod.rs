@@ -1,0 +1,350 @@
+//! The reference device: runs kernels from the IR, one thread at a time.
+//!
+//! Work is only submitted until the host waits; then everything runs, grids as their streams, events and tails order them, and a child after
+//! its parent's threads have ended: as late as the language allows. So the launch pool fills as it can on a GPU, and a parent that
+//! waits for its child gets nowhere. The same program runs the same way every time.
+//!
+//! - this file: the [`Device`] that hosts see
+//! - `machine`: memory and work; running grids
+//! - `graph`: what waits for what; `streams`: handles of streams and events
+//! - `block`: threads, barriers; `warp`: warp operations
+//! - `world`: what a thread reaches; `runtime`: the calls that it makes
+//! - `memory`: allocations; `limits`: limits and attributes
+
+mod block;
+mod graph;
+mod limits;
+mod machine;
+mod memory;
+mod runtime;
+mod streams;
+mod warp;
+mod world;
+
+use crate::device::{CudaError, Device, KernelLaunch};
+use crate::fault::{Access, Allocation};
+use crate::program::Program;
+use cdp_core::diag::Diagnostic;
+use cdp_core::source::Span;
+use graph::{Grid, Work};
+use machine::Machine;
+use std::sync::Arc;
+
+/// The reference device.
+#[derive(Debug)]
+pub struct CpuDevice {
+    machine: Machine,
+}
+
+/// How device code runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuOptions {
+    /// How many steps all threads may take together; none for as many as they like.
+    pub max_steps: Option<u64>,
+}
+
+impl CpuDevice {
+    /// A device that holds the program's variables with their first values.
+    #[must_use]
+    pub fn new(program: Arc<Program>, options: CpuOptions) -> Self {
+        Self { machine: Machine::new(program, options.max_steps) }
+    }
+
+    /// Steps that device code has taken.
+    #[must_use]
+    pub const fn steps(&self) -> u64 {
+        self.machine.steps
+    }
+
+    /// Memory that the host reads or writes, once everything has run.
+    fn host_access(&mut self, access: Access) -> Result<&mut [u8], CudaError> {
+        let error = self.machine.run();
+        if error != 0 {
+            return Err(error);
+        }
+        self.machine.memory.at_by_host(access).map_err(|_| limits::INVALID_VALUE)
+    }
+
+    /// Checks a host stream's handle.
+    fn check_stream(&self, stream: u64) -> CudaError {
+        let known = stream == 0 || self.machine.streams.stream(stream).is_some_and(|stream| stream.owner.is_none() && !stream.destroyed);
+        if self.machine.error != 0 {
+            self.machine.error
+        } else if known {
+            0
+        } else {
+            limits::INVALID_RESOURCE_HANDLE
+        }
+    }
+
+    fn check_event(&self, event: u64) -> CudaError {
+        let known = self.machine.streams.event(event).is_some_and(|event| event.owner.is_none() && !event.destroyed);
+        if self.machine.error != 0 {
+            self.machine.error
+        } else if known {
+            0
+        } else {
+            limits::INVALID_RESOURCE_HANDLE
+        }
+    }
+}
+
+/// Steps are counted as nanoseconds where a program measures time.
+const STEPS_PER_MILLISECOND: f64 = 1e6;
+/// `cudaStreamNonBlocking`
+const NON_BLOCKING: u32 = 1;
+/// All flags of `cudaEventCreateWithFlags`.
+const EVENT_FLAGS: u32 = 7;
+/// `cudaEventDisableTiming`
+const DISABLE_TIMING: u32 = 2;
+/// `cudaErrorNotReady`
+const NOT_READY: CudaError = 600;
+
+impl Device for CpuDevice {
+    fn allocate(&mut self, bytes: u64) -> Result<u64, CudaError> {
+        if self.machine.error != 0 {
+            return Err(self.machine.error);
+        }
+        let what = "a buffer".to_owned();
+        let allocation = Allocation { address: 0, size: bytes, what, element: String::new(), element_size: 1, span: Span::default() };
+        self.machine.memory.allocate(allocation, false).ok_or(limits::MEMORY_ALLOCATION)
+    }
+
+    fn describe(&mut self, allocation: &Allocation) {
+        self.machine.memory.describe(allocation.address, |info| {
+            let size = info.size;
+            *info = allocation.clone();
+            info.size = size;
+        });
+    }
+
+    fn free(&mut self, address: u64) -> CudaError {
+        let error = self.machine.run();
+        if error != 0 || address == 0 {
+            return error;
+        }
+        if self.machine.globals.contains(&address) || !self.machine.memory.starts(address) {
+            return limits::INVALID_VALUE;
+        }
+        self.machine.memory.free(address, Span::default()).map_or(limits::INVALID_VALUE, |()| 0)
+    }
+
+    fn read(&mut self, address: u64, into: &mut [u8]) -> CudaError {
+        if into.is_empty() {
+            return self.machine.run();
+        }
+        match self.host_access(Access { address, size: into.len() as u64, write: false }) {
+            Ok(bytes) => {
+                into.copy_from_slice(bytes);
+                0
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> CudaError {
+        if from.is_empty() {
+            return self.machine.error;
+        }
+        match self.host_access(Access { address, size: from.len() as u64, write: true }) {
+            Ok(bytes) => {
+                bytes.copy_from_slice(from);
+                0
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn clear(&mut self, address: u64, bytes: u64) -> CudaError {
+        if bytes == 0 {
+            return self.machine.error;
+        }
+        match self.host_access(Access { address, size: bytes, write: true }) {
+            Ok(bytes) => {
+                bytes.fill(0);
+                0
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn copy(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> CudaError {
+        let error = self.check_stream(stream);
+        if error != 0 || bytes == 0 {
+            return error;
+        }
+        for (address, write) in [(from, false), (to, true)] {
+            if self.machine.memory.at_by_host(Access { address, size: bytes, write }).is_err() {
+                return limits::INVALID_VALUE;
+            }
+        }
+        self.machine.submit_host(Work::Copy { to, from, bytes }, stream);
+        0
+    }
+
+    fn global(&mut self, symbol: &str) -> Result<(u64, u64), CudaError> {
+        if self.machine.error != 0 {
+            return Err(self.machine.error);
+        }
+        let found = self.machine.program.globals.iter().zip(&self.machine.globals).find(|(variable, address)| variable.symbol == symbol && **address != 0);
+        found.map(|(variable, address)| (*address, variable.size)).ok_or(limits::INVALID_SYMBOL)
+    }
+
+    fn launch(&mut self, launch: &KernelLaunch<'_>) -> CudaError {
+        let error = self.check_stream(launch.stream);
+        if error != 0 {
+            return error;
+        }
+        let functions = self.machine.program.functions.iter().zip(0u32..);
+        let kernel = functions.into_iter().find(|(code, _)| code.kind == cdp_core::ir::FunctionKind::Kernel && code.symbol == launch.kernel);
+        let Some((_, kernel)) = kernel else { return limits::INVALID_DEVICE_FUNCTION };
+        let grid = Grid { kernel, grid: launch.grid, block: launch.block, shared: launch.shared, params: launch.params.to_vec() };
+        let error = self.machine.check_configuration(&grid);
+        if error != 0 {
+            return error;
+        }
+        self.machine.started = true;
+        self.machine.submit_host(Work::Grid(grid), launch.stream);
+        0
+    }
+
+    fn synchronize(&mut self) -> CudaError {
+        self.machine.run()
+    }
+
+    fn reset(&mut self) -> CudaError {
+        let error = self.machine.run();
+        let mut fresh = Machine::new(Arc::clone(&self.machine.program), self.machine.max_steps);
+        fresh.output = std::mem::take(&mut self.machine.output);
+        fresh.diagnostics = std::mem::take(&mut self.machine.diagnostics);
+        fresh.steps = self.machine.steps;
+        self.machine = fresh;
+        error
+    }
+
+    fn stream_create(&mut self, flags: u32) -> Result<u64, CudaError> {
+        match flags {
+            _ if self.machine.error != 0 => Err(self.machine.error),
+            0 | NON_BLOCKING => Ok(self.machine.streams.make_stream(None, flags != NON_BLOCKING)),
+            _ => Err(limits::INVALID_VALUE),
+        }
+    }
+
+    fn stream_destroy(&mut self, stream: u64) -> CudaError {
+        let error = if stream == 0 { limits::INVALID_RESOURCE_HANDLE } else { self.check_stream(stream) };
+        if error == 0 {
+            // what is in it runs first: work in the default stream need no longer look for it
+            let error = self.machine.run();
+            self.machine.streams.destroy_stream(stream);
+            return error;
+        }
+        error
+    }
+
+    fn stream_synchronize(&mut self, stream: u64) -> CudaError {
+        let error = self.check_stream(stream);
+        if error == 0 { self.machine.run() } else { error }
+    }
+
+    fn stream_wait_event(&mut self, stream: u64, event: u64, flags: u32) -> CudaError {
+        let error = if flags != 0 { limits::INVALID_VALUE } else { self.check_stream(stream) };
+        let error = if error == 0 { self.check_event(event) } else { error };
+        if error != 0 {
+            return error;
+        }
+        let frontier = self.machine.streams.event(event).map(|event| event.frontier.clone()).unwrap_or_default();
+        if stream == 0 {
+            self.machine.streams.wait_default(&frontier);
+        } else {
+            self.machine.streams.wait(stream, &frontier);
+        }
+        0
+    }
+
+    fn event_create(&mut self, flags: u32) -> Result<u64, CudaError> {
+        if self.machine.error != 0 {
+            return Err(self.machine.error);
+        }
+        if flags & !EVENT_FLAGS != 0 {
+            return Err(limits::INVALID_VALUE);
+        }
+        Ok(self.machine.streams.make_event(None, flags & DISABLE_TIMING == 0))
+    }
+
+    fn event_record(&mut self, event: u64, stream: u64) -> CudaError {
+        let error = self.check_stream(stream);
+        let error = if error == 0 { self.check_event(event) } else { error };
+        if error != 0 {
+            return error;
+        }
+        // a marker, so that the time of an event in an idle stream is known
+        self.machine.submit_host(Work::Nothing, stream);
+        let frontier = if stream == 0 {
+            self.machine.streams.default_frontier(&self.machine.graph)
+        } else {
+            self.machine.streams.frontier(stream, &self.machine.graph)
+        };
+        if let Some(event) = self.machine.streams.event_mut(event) {
+            event.frontier = frontier;
+            event.recorded = true;
+        }
+        0
+    }
+
+    fn event_synchronize(&mut self, event: u64) -> CudaError {
+        let error = self.check_event(event);
+        if error == 0 { self.machine.run() } else { error }
+    }
+
+    fn event_elapsed(&mut self, start: u64, end: u64) -> Result<f32, CudaError> {
+        for event in [start, end] {
+            let error = self.check_event(event);
+            if error != 0 {
+                return Err(error);
+            }
+            let usable = self.machine.streams.event(event).is_some_and(|event| event.timing && event.recorded);
+            if !usable {
+                return Err(limits::INVALID_RESOURCE_HANDLE);
+            }
+        }
+        let at = |event: u64| {
+            let frontier = self.machine.streams.event(event).map(|event| event.frontier.as_slice()).unwrap_or_default();
+            self.machine.graph.ended_at(frontier).ok_or(NOT_READY)
+        };
+        let (start, end) = (at(start)?, at(end)?);
+        Ok(((end as f64 - start as f64) / STEPS_PER_MILLISECOND) as f32)
+    }
+
+    fn event_destroy(&mut self, event: u64) -> CudaError {
+        let error = self.check_event(event);
+        if error == 0
+            && let Some(event) = self.machine.streams.event_mut(event)
+        {
+            event.destroyed = true;
+        }
+        error
+    }
+
+    fn limit(&mut self, limit: i32) -> Result<u64, CudaError> {
+        if self.machine.error != 0 { Err(self.machine.error) } else { self.machine.limits.get(limit) }
+    }
+
+    fn set_limit(&mut self, limit: i32, value: u64) -> CudaError {
+        if self.machine.error != 0 { self.machine.error } else { self.machine.limits.set(limit, value, self.machine.started) }
+    }
+
+    fn attribute(&mut self, attribute: i32, device: i32) -> Result<i32, CudaError> {
+        if self.machine.error != 0 { Err(self.machine.error) } else { limits::attribute(attribute, device) }
+    }
+
+    fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.machine.output)
+    }
+
+    fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.machine.diagnostics)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! The device runtime: calls that kernels make (CUDA programming guide 5.6.4; cdp2 rules R9, R10, R18 to R23).
+
+use super::graph::Work;
+use super::limits;
+use super::world::{Target, World};
+use crate::address::{Region, region};
+use crate::code::{RuntimeCall, Slot};
+use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::interp::locals::Locals;
+use crate::interp::read_bits;
+use crate::program::{error_name, error_text};
+use cdp_core::builtins::RuntimeFn;
+use cdp_core::source::Span;
+
+/// `cudaStreamNonBlocking`
+const NON_BLOCKING: u64 = 1;
+/// `cudaEventDisableTiming`
+const DISABLE_TIMING: u64 = 2;
+/// What device code is told its runtime's version is (cdp2, table of calls).
+const DEVICE_RUNTIME_VERSION: i32 = 6000;
+
+impl World<'_> {
+    pub(super) fn runtime(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step {
+        let value = |locals: &Locals<'_>, index: usize| {
+            let Slot { offset, size } = call.args.get(index).copied().unwrap_or_default();
+            read_bits(locals.slots, size, offset)
+        };
+        let [a, b, c] = [0, 1, 2].map(|index| value(locals, index));
+        let error = match call.call {
+            RuntimeFn::GetLastError | RuntimeFn::PeekAtLastError => {
+                let error = self.me.last_error;
+                if error != 0 {
+                    self.me.unseen.clear();
+                }
+                if call.call == RuntimeFn::GetLastError {
+                    self.me.last_error = 0;
+                }
+                locals.set_error(call.dst, error);
+                return Ok(());
+            }
+            RuntimeFn::GetErrorString | RuntimeFn::GetErrorName => {
+                let error = (a as u32).cast_signed();
+                if let Some(dst) = call.dst {
+                    locals.set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
+                }
+                return Ok(());
+            }
+            RuntimeFn::DeviceMalloc => {
+                let address = self.heap(a, "memory of `malloc`", span).unwrap_or(0);
+                if let Some(dst) = call.dst {
+                    locals.set_u64(dst, address);
+                }
+                return Ok(());
+            }
+            RuntimeFn::DeviceFree => return self.free(a, span),
+            RuntimeFn::Malloc => self.malloc(a, b, locals, span)?,
+            RuntimeFn::Free => self.free(a, span).map(|()| 0)?,
+            RuntimeFn::StreamCreateWithFlags if b == NON_BLOCKING => {
+                let handle = self.machine.streams.make_stream(Some(self.run.id), false);
+                self.write(a, &handle.to_le_bytes(), locals).map(|()| 0)?
+            }
+            RuntimeFn::EventCreateWithFlags if b == DISABLE_TIMING => self.make_event(a, locals)?,
+            RuntimeFn::StreamCreateWithFlags | RuntimeFn::EventCreateWithFlags => limits::INVALID_VALUE,
+            RuntimeFn::StreamDestroy => self.destroy_stream(a)?,
+            RuntimeFn::EventDestroy => self.destroy_event(a)?,
+            RuntimeFn::EventRecord => self.record(a, b)?,
+            RuntimeFn::StreamWaitEvent => self.wait(a, b, c)?,
+            RuntimeFn::MemcpyAsync => {
+                let (kind, stream) = (value(locals, 3), value(locals, 4));
+                self.copy(a, b, c, kind, stream, span)?
+            }
+            RuntimeFn::GetDevice | RuntimeFn::DeviceGetCacheConfig => self.write(a, &0i32.to_le_bytes(), locals).map(|()| 0)?,
+            RuntimeFn::GetDeviceCount => self.write(a, &1i32.to_le_bytes(), locals).map(|()| 0)?,
+            RuntimeFn::RuntimeGetVersion => self.write(a, &DEVICE_RUNTIME_VERSION.to_le_bytes(), locals).map(|()| 0)?,
+            RuntimeFn::DeviceGetAttribute => match limits::attribute((b as u32).cast_signed(), (c as u32).cast_signed()) {
+                Ok(attribute) => self.write(a, &attribute.to_le_bytes(), locals).map(|()| 0)?,
+                Err(error) => error,
+            },
+            RuntimeFn::DeviceGetLimit => match self.machine.limits.get((b as u32).cast_signed()) {
+                Ok(limit) => self.write(a, &limit.to_le_bytes(), locals).map(|()| 0)?,
+                Err(error) => error,
+            },
+            RuntimeFn::DeviceSynchronize
+            | RuntimeFn::DeviceSetLimit
+            | RuntimeFn::DeviceReset
+            | RuntimeFn::StreamSynchronize
+            | RuntimeFn::EventSynchronize
+            | RuntimeFn::EventElapsedTime
+            | RuntimeFn::HostTime
+            | RuntimeFn::GetParameterBuffer
+            | RuntimeFn::LaunchDevice
+            | RuntimeFn::GetParameterBufferV2
+            | RuntimeFn::LaunchDeviceV2 => {
+                return Err(Box::new(FaultKind::Unsupported(format!("`{}` does not exist in device code", call.call.name()))));
+            }
+        };
+        self.result(call.dst, call.observed, error, span, locals, || format!("`{}`", call.call.name()));
+        Ok(())
+    }
+
+    /// Memory of the device heap; none when it is used up.
+    fn heap(&mut self, bytes: u64, what: &str, span: Span) -> Option<u64> {
+        if bytes > self.machine.limits.heap.saturating_sub(self.machine.memory.heap_used()) {
+            return None;
+        }
+        let allocation = Allocation { address: 0, size: bytes, what: what.to_owned(), element: String::new(), element_size: 1, span };
+        self.machine.memory.allocate(allocation, true)
+    }
+
+    fn malloc(&mut self, out: u64, bytes: u64, locals: &mut Locals<'_>, span: Span) -> Step<i32> {
+        if bytes == 0 {
+            return Ok(limits::INVALID_VALUE);
+        }
+        match self.heap(bytes, "memory of `cudaMalloc`", span) {
+            Some(address) => self.write(out, &address.to_le_bytes(), locals).map(|()| 0),
+            None => Ok(limits::MEMORY_ALLOCATION),
+        }
+    }
+
+    fn free(&mut self, address: u64, span: Span) -> Step {
+        if address == 0 {
+            return Ok(());
+        }
+        let access = Access { address, size: 0, write: true };
+        match region(address) {
+            Region::Device => self.machine.memory.free(address, span),
+            Region::Local(_) => Err(Box::new(FaultKind::Private { access, whose: "local memory by `free`" })),
+            Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "shared memory by `free`" })),
+        }
+    }
+
+    fn make_event(&mut self, out: u64, locals: &mut Locals<'_>) -> Step<i32> {
+        // at most twice the pool are alive (cdp2 rule R21)
+        if self.machine.events >= 2 * self.machine.limits.pool {
+            return Ok(limits::MEMORY_ALLOCATION);
+        }
+        let handle = self.machine.streams.make_event(Some(self.run.id), false);
+        self.machine.events += 1;
+        self.run.events += 1;
+        self.write(out, &handle.to_le_bytes(), locals).map(|()| 0)
+    }
+
+    fn destroy_stream(&mut self, handle: u64) -> Step<i32> {
+        match self.target(handle)? {
+            Target::Named(handle) => {
+                self.machine.streams.destroy_stream(handle);
+                Ok(0)
+            }
+            _ => Ok(limits::INVALID_VALUE),
+        }
+    }
+
+    /// An event of this grid that is alive.
+    fn check_event(&self, handle: u64) -> Step {
+        let fault = |text: &str| Err(Box::new(FaultKind::Handle(text.to_owned())));
+        match self.machine.streams.event(handle) {
+            None => fault("this is not an event"),
+            Some(event) if event.owner.is_none() => fault("an event of the host is used by a grid"),
+            Some(event) if event.owner != Some(self.run.id) => fault("this event was made by another grid"),
+            Some(event) if event.destroyed => fault("this event was destroyed"),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn destroy_event(&mut self, handle: u64) -> Step<i32> {
+        self.check_event(handle)?;
+        if let Some(event) = self.machine.streams.event_mut(handle) {
+            event.destroyed = true;
+        }
+        self.machine.events -= 1;
+        self.run.events -= 1;
+        Ok(0)
+    }
+
+    fn record(&mut self, event: u64, stream: u64) -> Step<i32> {
+        self.check_event(event)?;
+        let frontier = match self.target(stream)? {
+            // the tail and the fire-and-forget stream have no events (cdp2 rule R10)
+            Target::Tail | Target::FireAndForget => return Ok(limits::INVALID_VALUE),
+            Target::Null => self.run.null.get(&self.block.linear).cloned().unwrap_or_default(),
+            Target::Named(handle) => self.machine.streams.frontier(handle, &self.machine.graph),
+        };
+        if let Some(event) = self.machine.streams.event_mut(event) {
+            event.frontier = frontier;
+            event.recorded = true;
+        }
+        Ok(0)
+    }
+
+    fn wait(&mut self, stream: u64, event: u64, flags: u64) -> Step<i32> {
+        self.check_event(event)?;
+        let target = self.target(stream)?;
+        if flags != 0 {
+            return Ok(limits::INVALID_VALUE);
+        }
+        let frontier = self.machine.streams.event(event).map(|event| event.frontier.clone()).unwrap_or_default();
+        match target {
+            Target::Tail | Target::FireAndForget => return Ok(limits::INVALID_VALUE),
+            Target::Null => self.run.null.entry(self.block.linear).or_default().extend(frontier),
+            Target::Named(handle) => self.machine.streams.wait(handle, &frontier),
+        }
+        Ok(0)
+    }
+
+    /// Device to device only; it takes its turn in the stream.
+    fn copy(&mut self, to: u64, from: u64, bytes: u64, kind: u64, stream: u64, span: Span) -> Step<i32> {
+        const DEVICE_TO_DEVICE: u64 = 3;
+        const DEFAULT: u64 = 4;
+        let target = self.target(stream)?;
+        if !matches!(kind, DEVICE_TO_DEVICE | DEFAULT) {
+            return Ok(limits::INVALID_DIRECTION);
+        }
+        if bytes == 0 {
+            return Ok(0);
+        }
+        for (address, write) in [(from, false), (to, true)] {
+            let access = Access { address, size: bytes, write };
+            match region(address) {
+                // checked here, where the mistake is; the bytes move when the copy's turn comes
+                Region::Device => self.machine.memory.at(access).map(|_| ())?,
+                Region::Local(_) => return Err(Box::new(FaultKind::Private { access, whose: "local memory by a copy" })),
+                Region::Shared(_) => return Err(Box::new(FaultKind::Private { access, whose: "shared memory by a copy" })),
+            }
+        }
+        self.submit(Work::Copy { to, from, bytes }, target, span);
+        Ok(0)
+    }
+}

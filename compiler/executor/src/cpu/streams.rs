@@ -1,0 +1,133 @@
+//! Streams and events, of the host and of grids, by their handles.
+
+use super::graph::{Frontier, Graph, NodeId};
+use std::collections::HashMap;
+
+/// A stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// The grid that made it; none for the host.
+    pub owner: Option<NodeId>,
+    /// Of the host: it waits for the default stream, and the default stream for it.
+    blocking: bool,
+    pub destroyed: bool,
+    frontier: Frontier,
+}
+
+/// An event.
+#[derive(Debug)]
+pub(super) struct Event {
+    /// The grid that made it; none for the host.
+    pub owner: Option<NodeId>,
+    pub timing: bool,
+    pub destroyed: bool,
+    pub recorded: bool,
+    pub frontier: Frontier,
+}
+
+/// All handles.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    streams: HashMap<u64, Stream>,
+    events: HashMap<u64, Event>,
+    made: u64,
+    /// The host's default stream.
+    default: Frontier,
+    /// The host's blocking streams, in the order they were made.
+    blocking: Vec<u64>,
+}
+
+/// Handles start here: nothing that a program makes up by counting.
+const FIRST_HANDLE: u64 = 0x5_0000_0010;
+
+impl Streams {
+    fn handle(&mut self) -> u64 {
+        self.made += 1;
+        FIRST_HANDLE + self.made * 16
+    }
+
+    pub(super) fn make_stream(&mut self, owner: Option<NodeId>, blocking: bool) -> u64 {
+        let handle = self.handle();
+        self.streams.insert(handle, Stream { owner, blocking, destroyed: false, frontier: Vec::new() });
+        if blocking {
+            self.blocking.push(handle);
+        }
+        handle
+    }
+
+    pub(super) fn make_event(&mut self, owner: Option<NodeId>, timing: bool) -> u64 {
+        let handle = self.handle();
+        self.events.insert(handle, Event { owner, timing, destroyed: false, recorded: false, frontier: Vec::new() });
+        handle
+    }
+
+    pub(super) fn stream(&self, handle: u64) -> Option<&Stream> {
+        self.streams.get(&handle)
+    }
+
+    pub(super) fn event(&self, handle: u64) -> Option<&Event> {
+        self.events.get(&handle)
+    }
+
+    pub(super) fn event_mut(&mut self, handle: u64) -> Option<&mut Event> {
+        self.events.get_mut(&handle)
+    }
+
+    /// A destroyed stream's work still runs.
+    pub(super) fn destroy_stream(&mut self, handle: u64) {
+        if let Some(stream) = self.streams.get_mut(&handle) {
+            stream.destroyed = true;
+        }
+        self.blocking.retain(|blocking| *blocking != handle);
+    }
+
+    /// What the next work in a stream that is no default stream waits for; the host's blocking ones wait for the default stream too.
+    pub(super) fn frontier(&mut self, handle: u64, graph: &Graph) -> Frontier {
+        let Some(stream) = self.streams.get_mut(&handle) else { return Vec::new() };
+        graph.prune(&mut stream.frontier);
+        let mut frontier = stream.frontier.clone();
+        if stream.blocking {
+            frontier.extend(self.default.iter().filter(|id| !stream.frontier.contains(id)));
+        }
+        frontier
+    }
+
+    /// From now on, the stream's next work waits for this node.
+    pub(super) fn advance(&mut self, handle: u64, node: NodeId) {
+        if let Some(stream) = self.streams.get_mut(&handle) {
+            stream.frontier.clear();
+            stream.frontier.push(node);
+        }
+    }
+
+    /// From now on, the stream's next work waits for these, too.
+    pub(super) fn wait(&mut self, handle: u64, frontier: &[NodeId]) {
+        if let Some(stream) = self.streams.get_mut(&handle) {
+            stream.frontier.extend_from_slice(frontier);
+        }
+    }
+
+    /// What the next work in the host's default stream waits for: itself and all blocking streams.
+    pub(super) fn default_frontier(&mut self, graph: &Graph) -> Frontier {
+        graph.prune(&mut self.default);
+        let mut frontier = self.default.clone();
+        for handle in &self.blocking {
+            if let Some(stream) = self.streams.get_mut(handle) {
+                graph.prune(&mut stream.frontier);
+                frontier.extend_from_slice(&stream.frontier);
+            }
+        }
+        frontier.sort_unstable();
+        frontier.dedup();
+        frontier
+    }
+
+    pub(super) fn advance_default(&mut self, node: NodeId) {
+        self.default.clear();
+        self.default.push(node);
+    }
+
+    pub(super) fn wait_default(&mut self, frontier: &[NodeId]) {
+        self.default.extend_from_slice(frontier);
+    }
+}

@@ -1,0 +1,251 @@
+//! What a device thread reaches beyond its own stack.
+
+use super::block::{BlockState, ThreadState};
+use super::graph::{Grid, Submission, Submitter, Work};
+use super::limits;
+use super::machine::{Machine, Run};
+use crate::address::{Region, region, shared_base};
+use crate::atomic;
+use crate::code::{Atomic, Effect, Launch};
+use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::interp::locals::Locals;
+use crate::interp::{Environment, Flow, read_bits, write_bits};
+use crate::print;
+use crate::program::Program;
+use cdp_core::builtins::{Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
+use cdp_core::source::Span;
+use cdp_core::types::Space;
+
+/// One thread's surroundings during its turn.
+pub(super) struct World<'a> {
+    pub machine: &'a mut Machine,
+    pub program: &'a Program,
+    pub run: &'a mut Run,
+    pub block: &'a mut BlockState,
+    pub me: &'a mut ThreadState,
+}
+
+/// Where a device-side submission goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Null,
+    Tail,
+    FireAndForget,
+    Named(u64),
+}
+
+impl World<'_> {
+    fn memory(&mut self, access: Access) -> Step<&mut [u8]> {
+        match region(access.address) {
+            Region::Device => self.machine.memory.at(access),
+            Region::Shared(number) if number == self.block.number => self.shared(access),
+            Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "the shared memory of another block" })),
+            Region::Local(_) => Err(Box::new(FaultKind::Private { access, whose: "the local memory of another thread" })),
+        }
+    }
+
+    fn shared(&mut self, access: Access) -> Step<&mut [u8]> {
+        let start = (access.address & 0xffff_ffff) as usize;
+        let size = self.block.shared.len() as u64;
+        if let Some(bytes) = self.block.shared.get_mut(start..start.saturating_add(access.size as usize)) {
+            return Ok(bytes);
+        }
+        let span = self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span);
+        let near = Allocation {
+            address: shared_base(self.block.number),
+            size,
+            what: "the block's shared memory".to_owned(),
+            element: String::new(),
+            element_size: 1,
+            span,
+        };
+        Err(Box::new(FaultKind::OutOfBounds { access, near: Some(near) }))
+    }
+
+    /// A call's result: for the program, for `cudaGetLastError`, and for a report if the thread never looks.
+    pub(super) fn result(&mut self, dst: Option<u32>, observed: bool, error: i32, span: Span, locals: &mut Locals<'_>, what: impl FnOnce() -> String) {
+        locals.set_error(dst, error);
+        if error != 0 {
+            self.me.last_error = error;
+            if !observed {
+                self.me.unseen.push((FaultKind::Cuda { what: what(), error, because: "and nobody looked" }, span));
+            }
+        }
+    }
+
+    fn launch(&mut self, launch: &Launch, locals: &mut Locals<'_>, span: Span) -> Step {
+        let program = self.program;
+        let Some(kernel) = program.code(launch.kernel) else { return Ok(()) };
+        let mut params = vec![0; kernel.params_size as usize];
+        for (slot, offset) in &launch.args {
+            let start = *offset as usize;
+            if let (Some(into), Some(from)) = (params.get_mut(start..start + slot.size as usize), locals.bytes(slot.offset, slot.size)) {
+                into.copy_from_slice(from);
+            }
+        }
+        for (offset, param) in &kernel.param_pointers {
+            let space = match region(read_bits(&params, 8, *offset)) {
+                Region::Device => continue,
+                Region::Local(_) => "local",
+                Region::Shared(_) => "shared",
+            };
+            let parameter = kernel.param_names.get(*param as usize).cloned().unwrap_or_default();
+            return Err(Box::new(FaultKind::PrivateArgument { parameter, space }));
+        }
+        let target = self.target(locals.u64(launch.stream))?;
+        let grid = Grid {
+            kernel: launch.kernel,
+            grid: launch.grid.map(|slot| locals.u32(slot)),
+            block: launch.block.map(|slot| locals.u32(slot)),
+            shared: locals.u32(launch.shared),
+            params,
+        };
+        let mut error = self.machine.check_configuration(&grid);
+        if error == 0 && self.machine.graph.pooled() >= self.machine.limits.pool {
+            error = limits::PENDING_COUNT_EXCEEDED;
+        }
+        if error == 0 {
+            self.submit(Work::Grid(grid), target, span);
+        }
+        self.result(launch.dst, launch.observed, error, span, locals, || format!("launch of `{}`", kernel.name));
+        Ok(())
+    }
+
+    /// The stream that a handle means; a handle of another grid or one that was destroyed is a fault (cdp2 rules R9, R23).
+    pub(super) fn target(&self, handle: u64) -> Step<Target> {
+        const NULL: u64 = STREAM_DEFAULT as u64;
+        const TAIL: u64 = STREAM_TAIL_LAUNCH as u64;
+        const FORGET: u64 = STREAM_FIRE_AND_FORGET as u64;
+        match handle {
+            NULL => return Ok(Target::Null),
+            TAIL => return Ok(Target::Tail),
+            FORGET => return Ok(Target::FireAndForget),
+            _ => {}
+        }
+        let fault = |text: &str| Err(Box::new(FaultKind::Handle(text.to_owned())));
+        match self.machine.streams.stream(handle) {
+            None => fault("this is not a stream"),
+            Some(stream) if stream.owner.is_none() => fault("a stream of the host is used by a grid"),
+            Some(stream) if stream.owner != Some(self.run.id) => fault("this stream was made by another grid"),
+            Some(stream) if stream.destroyed => fault("this stream was destroyed"),
+            Some(_) => Ok(Target::Named(handle)),
+        }
+    }
+
+    pub(super) fn submit(&mut self, work: Work, target: Target, span: Span) {
+        let from = Some(Submitter { thread: self.me.index, block: self.block.index });
+        let submission = Submission { work, parent: Some(self.run.id), tail: target == Target::Tail, span, from };
+        let graph = &mut self.machine.graph;
+        match target {
+            Target::Tail | Target::FireAndForget => {
+                graph.submit(submission, &[]);
+            }
+            Target::Null => {
+                let frontier = self.run.null.entry(self.block.linear).or_default();
+                let node = graph.submit(submission, frontier);
+                frontier.clear();
+                frontier.push(node);
+            }
+            Target::Named(handle) => {
+                let frontier = self.machine.streams.frontier(handle, graph);
+                let node = graph.submit(submission, &frontier);
+                self.machine.streams.advance(handle, node);
+            }
+        }
+    }
+
+    fn atomic(&mut self, atomic: &Atomic, locals: &mut Locals<'_>) -> Step {
+        let size = atomic::size(atomic);
+        let access = Access { address: locals.u64(atomic.pointer), size: u64::from(size), write: true };
+        if access.address & (u64::from(size) - 1) != 0 {
+            return Err(Box::new(FaultKind::Misaligned { access, align: size }));
+        }
+        let [value, desired] = atomic.operands.map(|operand| read_bits(locals.slots, size, operand));
+        let bytes = self.memory(access)?;
+        let old = read_bits(bytes, size, 0);
+        write_bits(bytes, size, 0, atomic::apply(atomic, old, value, desired));
+        if let Some(dst) = atomic.dst {
+            write_bits(locals.slots, size, dst, old);
+        }
+        Ok(())
+    }
+
+    /// Reads or writes through a pointer that a runtime call was given, which may be to a local.
+    pub(super) fn write(&mut self, address: u64, from: &[u8], locals: &mut Locals<'_>) -> Step {
+        if crate::address::is_local(address) {
+            return locals.store(address, from);
+        }
+        self.memory(Access { address, size: from.len() as u64, write: true })?.copy_from_slice(from);
+        Ok(())
+    }
+}
+
+impl Environment for World<'_> {
+    fn load(&mut self, address: u64, into: &mut [u8]) -> Step {
+        into.copy_from_slice(self.memory(Access { address, size: into.len() as u64, write: false })?);
+        Ok(())
+    }
+
+    fn store(&mut self, address: u64, from: &[u8]) -> Step {
+        self.memory(Access { address, size: from.len() as u64, write: true })?.copy_from_slice(from);
+        Ok(())
+    }
+
+    fn register(&mut self, register: Register) -> u64 {
+        let [thread_x, thread_y, thread_z] = self.me.index;
+        let [block_x, block_y, block_z] = self.block.index;
+        let [width, height, depth] = self.run.grid.block;
+        let [grid_x, grid_y, grid_z] = self.run.grid.grid;
+        u64::from(match register {
+            Register::ThreadIdxX => thread_x,
+            Register::ThreadIdxY => thread_y,
+            Register::ThreadIdxZ => thread_z,
+            Register::BlockIdxX => block_x,
+            Register::BlockIdxY => block_y,
+            Register::BlockIdxZ => block_z,
+            Register::BlockDimX => width,
+            Register::BlockDimY => height,
+            Register::BlockDimZ => depth,
+            Register::GridDimX => grid_x,
+            Register::GridDimY => grid_y,
+            Register::GridDimZ => grid_z,
+            Register::WarpSize => super::block::WARP as u32,
+            Register::LaneId => self.me.lane,
+            // time is steps; reading the clock takes one
+            Register::Clock | Register::Clock64 | Register::GlobalTimer => {
+                self.machine.steps += 1;
+                return self.machine.steps;
+            }
+        })
+    }
+
+    fn global_address(&mut self, global: u32) -> Step<u64> {
+        let space = self.program.globals.get(global as usize).map_or(Space::Global, |variable| variable.space);
+        if space == Space::Shared {
+            let offset = self.run.kernel.shared.get(&global).copied().unwrap_or(0);
+            return Ok(shared_base(self.block.number) + offset);
+        }
+        Ok(self.machine.globals.get(global as usize).copied().unwrap_or(0))
+    }
+
+    fn effect(&mut self, effect: &Effect, locals: &mut Locals<'_>, span: Span) -> Step<Flow> {
+        match effect {
+            Effect::Atomic(atomic) => self.atomic(atomic, locals)?,
+            Effect::Launch(launch) => self.launch(launch, locals, span)?,
+            Effect::Runtime(call) => self.runtime(call, locals, span)?,
+            Effect::Printf { dst, format, args } => {
+                print::print(self.program, format, args, locals, &mut self.machine.output);
+                locals.set_error(*dst, i32::try_from(args.len()).unwrap_or(i32::MAX));
+            }
+            Effect::Assert { text, format, args } => {
+                let message = print::text(self.program, format, args, locals);
+                return Err(Box::new(FaultKind::Assert { text: text.clone(), message }));
+            }
+            // threads run one at a time, in order: there is nothing to wait for
+            Effect::Fence => {}
+            Effect::Barrier { .. } | Effect::Warp { .. } => return Ok(Flow::Wait),
+            Effect::Allocate(_) => return Err(Box::new(FaultKind::Unsupported("`device` exists in host code only".to_owned()))),
+        }
+        Ok(Flow::Continue)
+    }
+}

@@ -1,0 +1,334 @@
+//! What can go wrong while a program runs, with everything needed to say so.
+
+use cdp_core::builtins::{cuda_error_name, cuda_error_text};
+use cdp_core::diag::{Code, Diagnostic};
+use cdp_core::source::Span;
+
+/// A step's result: the fault is boxed, so that the good case stays small.
+pub(crate) type Step<T = ()> = Result<T, Box<FaultKind>>;
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultKind {
+    /// A signed result does not fit.
+    Overflow {
+        /// As written: `+`, `-`, `*`, `/`, `%`; `-` with no right side for negation.
+        operator: &'static str,
+        /// The left operand; negation has none.
+        left: Option<i128>,
+        /// The right operand.
+        right: i128,
+        /// The type's name.
+        ty: &'static str,
+    },
+    /// An integer divided by zero.
+    DivisionByZero {
+        /// `/` or `%`
+        operator: &'static str,
+        /// The left operand.
+        left: i128,
+    },
+    /// A shift by less than zero, or by the width or more.
+    Shift {
+        /// By how much.
+        amount: i64,
+        /// The type's name.
+        ty: &'static str,
+    },
+    /// An index outside an array whose length the type says.
+    Index {
+        /// The index.
+        index: i128,
+        /// The array's length.
+        len: u64,
+    },
+    /// An access outside every allocation.
+    OutOfBounds {
+        /// The access.
+        access: Access,
+        /// The allocation nearest to it.
+        near: Option<Allocation>,
+    },
+    /// An access through a null pointer.
+    Null(Access),
+    /// An address that is no multiple of the type's alignment.
+    Misaligned {
+        /// The access.
+        access: Access,
+        /// What the address must be a multiple of.
+        align: u32,
+    },
+    /// A write to constant memory.
+    ReadOnly(Access),
+    /// An access to memory that was given back.
+    Freed {
+        /// The access.
+        access: Access,
+        /// What was there.
+        was: Allocation,
+        /// Where it was given back.
+        freed: Span,
+    },
+    /// An access to memory that belongs to another thread or block.
+    Private {
+        /// The access.
+        access: Access,
+        /// "the local memory of another thread".
+        whose: &'static str,
+    },
+    /// A pointer to memory that the kernel cannot reach is passed to it.
+    PrivateArgument {
+        /// The parameter's name.
+        parameter: String,
+        /// "shared", "local" or "host".
+        space: &'static str,
+    },
+    /// A generic pointer converted to a space that it does not point into.
+    WrongSpace {
+        /// The space wanted.
+        space: &'static str,
+        /// The address.
+        address: u64,
+    },
+    /// The limit on steps is reached.
+    Steps(u64),
+    /// Calls nest too deeply.
+    CallDepth(usize),
+    /// `assert` failed.
+    Assert {
+        /// The condition as written.
+        text: String,
+        /// The program's own words; may be empty.
+        message: String,
+    },
+    /// A call of the CUDA runtime failed, and the program cannot go on, or nobody looked.
+    Cuda {
+        /// What was done: `cudaDeviceSynchronize`, "launch of `k`".
+        what: String,
+        /// The error.
+        error: i32,
+        /// Why this is reported.
+        because: &'static str,
+    },
+    /// Threads wait for others that cannot come.
+    Barrier {
+        /// What they wait at.
+        barrier: &'static str,
+        /// Who is missing.
+        missing: String,
+    },
+    /// A stream or event is used as it may not be.
+    Handle(String),
+    /// The program uses what this executor cannot run.
+    Unsupported(String),
+    /// Output could not be written.
+    Output(String),
+}
+
+/// An access to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The first byte.
+    pub address: u64,
+    /// In bytes.
+    pub size: u64,
+    /// Whether it writes.
+    pub write: bool,
+}
+
+/// A piece of memory that a program asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// The first byte.
+    pub address: u64,
+    /// In bytes.
+    pub size: u64,
+    /// "a buffer", "the variable `x`".
+    pub what: String,
+    /// The element's type, where there is one.
+    pub element: String,
+    /// The element's size in bytes; 1 where nothing is known.
+    pub element_size: u64,
+    /// Where it was made.
+    pub span: Span,
+}
+
+/// A fault with the place it happened at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What.
+    pub kind: FaultKind,
+    /// Where.
+    pub span: Span,
+    /// The calls that led there, innermost first.
+    pub calls: Vec<Span>,
+    /// Who: "thread (3, 0, 0) of block (0, 0, 0) of `rows`"; empty on the host.
+    pub thread: String,
+}
+
+/// How many of the calls are shown.
+const SHOWN_CALLS: usize = 4;
+
+impl Fault {
+    /// As a diagnostic.
+    #[must_use]
+    pub fn diagnostic(&self) -> Diagnostic {
+        let mut diagnostic = self.kind.diagnostic(self.span);
+        for call in self.calls.iter().take(SHOWN_CALLS) {
+            diagnostic = diagnostic.also(*call, "called from here");
+        }
+        if self.calls.len() > SHOWN_CALLS {
+            diagnostic = diagnostic.note(format!("{} more calls led there", self.calls.len() - SHOWN_CALLS));
+        }
+        if !self.thread.is_empty() {
+            diagnostic = diagnostic.note(format!("in {}", self.thread));
+        }
+        diagnostic
+    }
+}
+
+impl Access {
+    fn verb(self) -> &'static str {
+        if self.write { "write" } else { "read" }
+    }
+
+    fn done(self) -> &'static str {
+        if self.write { "written here" } else { "read here" }
+    }
+}
+
+impl Allocation {
+    /// Whether the bytes lie in it.
+    pub(crate) const fn holds(&self, address: u64, size: u64) -> bool {
+        address >= self.address && size <= self.size && address - self.address <= self.size - size
+    }
+
+    /// "a buffer of 10 `i32`".
+    fn describe(&self) -> String {
+        let count = self.size.checked_div(self.element_size.max(1)).unwrap_or(self.size);
+        if self.element.is_empty() {
+            return format!("{} of {} bytes", self.what, self.size);
+        }
+        let plural = if count == 1 { "element" } else { "elements" };
+        format!("{} of {count} {plural} of `{}`", self.what, self.element)
+    }
+
+    /// "index 12" or "byte -3".
+    fn position(&self, access: Access) -> String {
+        let offset = i128::from(access.address) - i128::from(self.address);
+        let size = i128::from(self.element_size.max(1));
+        if self.element_size > 1 && offset.rem_euclid(size) == 0 {
+            format!("index {}", offset.div_euclid(size))
+        } else if self.element_size > 1 {
+            format!("byte {} of index {}", offset.rem_euclid(size), offset.div_euclid(size))
+        } else {
+            format!("byte {offset}")
+        }
+    }
+}
+
+impl FaultKind {
+    /// Whether the program's own `assert` says so, rather than the machine.
+    #[must_use]
+    pub const fn is_assertion(&self) -> bool {
+        matches!(self, Self::Assert { .. })
+    }
+
+    /// The code of the error index.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Assert { .. } => Code::E0720,
+            Self::Overflow { .. } => Code::E0721,
+            Self::DivisionByZero { .. } => Code::E0722,
+            Self::Shift { .. } => Code::E0723,
+            Self::Index { .. } | Self::OutOfBounds { .. } => Code::E0724,
+            Self::Null(_) => Code::E0725,
+            Self::Misaligned { .. } => Code::E0726,
+            Self::ReadOnly(_) => Code::E0727,
+            Self::Freed { .. } => Code::E0728,
+            Self::Private { .. } | Self::PrivateArgument { .. } | Self::WrongSpace { .. } => Code::E0729,
+            Self::Steps(_) => Code::E0730,
+            Self::CallDepth(_) => Code::E0731,
+            Self::Cuda { .. } => Code::E0732,
+            Self::Barrier { .. } => Code::E0733,
+            Self::Handle(_) => Code::E0734,
+            Self::Unsupported(_) => Code::E0735,
+            Self::Output(_) => Code::E0736,
+        }
+    }
+
+    fn diagnostic(&self, span: Span) -> Diagnostic {
+        let new = |message: String| Diagnostic::new(self.code(), span, message);
+        match self {
+            Self::Assert { text, message } => {
+                let shown = if message.is_empty() { format!("assertion failed: `{text}`") } else { format!("assertion failed: {message}") };
+                new(shown).label(format!("`{text}` is false"))
+            }
+            Self::Overflow { operator, left, right, ty } => {
+                let sum = left.map_or_else(|| format!("{operator}({right})"), |left| format!("{left} {operator} {right}"));
+                new(format!("`{sum}` does not fit `{ty}`"))
+                    .label("overflows")
+                    .help("`wrapping_add` and its kin wrap around; `i64` holds more")
+            }
+            Self::DivisionByZero { operator, left } => new(format!("`{left} {operator} 0` has no value")).label("the divisor is 0"),
+            Self::Shift { amount, ty } => {
+                new(format!("shift of `{ty}` by {amount}")).label("the amount must be at least 0 and less than the width")
+            }
+            Self::Index { index, len } => {
+                let elements = if *len == 1 { "element" } else { "elements" };
+                new(format!("index {index} is outside an array of {len} {elements}")).label("indexed here")
+            }
+            Self::OutOfBounds { access, near } => out_of_bounds(span, self.code(), *access, near.as_ref()),
+            Self::Null(access) => new(format!("{} through a null pointer", access.verb())).label(format!("{}, at address {:#x}", access.done(), access.address)),
+            Self::Misaligned { access, align } => {
+                new(format!("{} of {} bytes at address {:#x}, which is no multiple of {align}", access.verb(), access.size, access.address))
+                    .label("misaligned")
+            }
+            Self::ReadOnly(access) => new("write to constant memory".to_owned())
+                .label(format!("{} bytes at {:#x}", access.size, access.address))
+                .note("constant memory may not be written by device code (CUDA programming guide, section 4.18.3.2)"),
+            Self::Freed { access, was, freed } => new(format!("{} of memory that was given back", access.verb()))
+                .label(format!("{} of {}", was.position(*access), was.describe()))
+                .also(was.span, "made here")
+                .also(*freed, "given back here"),
+            Self::Private { access, whose } => {
+                new(format!("{} of {whose}", access.verb())).label(access.done()).note(PRIVATE)
+            }
+            Self::PrivateArgument { parameter, space } => {
+                new(format!("a pointer to {space} memory is passed to a kernel")).label(format!("parameter `{parameter}`")).note(PRIVATE)
+            }
+            Self::WrongSpace { space, address } => {
+                new(format!("this pointer does not point to {space} memory")).label(format!("its value is {address:#x}"))
+            }
+            Self::Steps(limit) => new(format!("the limit of {limit} steps is reached"))
+                .label("stopped here")
+                .help("look for a loop that does not end, or raise the limit with `--max-steps`"),
+            Self::CallDepth(depth) => new(format!("{depth} calls are nested")).label("the call that is one too many"),
+            Self::Cuda { what, error, because } => new(format!("{what} failed: {}", cuda_error_text(*error)))
+                .label(format!("`{}`, {because}", cuda_error_name(*error)))
+                .help("look at the result, or at `cudaGetLastError()`"),
+            Self::Barrier { barrier, missing } => new(format!("`{barrier}` is not reached by every thread"))
+                .label(format!("waits for {missing}"))
+                .help("let every thread get to the barrier, for example by an `if` around the work instead of a `return`"),
+            Self::Handle(text) => {
+                new(text.clone()).note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)")
+            }
+            Self::Unsupported(text) => new(text.clone()),
+            Self::Output(text) => new(format!("output cannot be written: {text}")),
+        }
+    }
+}
+
+const PRIVATE: &str = "shared memory is private to a block and local memory to a thread (CUDA programming guide, section 4.18.3.3)";
+
+fn out_of_bounds(span: Span, code: Code, access: Access, near: Option<&Allocation>) -> Diagnostic {
+    let Some(near) = near else {
+        return Diagnostic::new(code, span, format!("{} at {:#x}, where there is no memory", access.verb(), access.address))
+            .label(format!("{} bytes are {}", access.size, access.done()));
+    };
+    let place = near.position(access);
+    Diagnostic::new(code, span, format!("{place} is outside {}", near.describe()))
+        .label(format!("{} bytes are {}", access.size, access.done()))
+        .also(near.span, "made here")
+}

@@ -1,0 +1,471 @@
+//! What host code does beyond its own variables.
+
+use super::memory::Memory;
+use super::{Outcome, outcome};
+use crate::address::{Region, is_local, region};
+use crate::atomic;
+use crate::code::{Allocate, Atomic, Effect, Launch, RuntimeCall, Slot};
+use crate::device::{CudaError, Device, KernelLaunch};
+use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
+use crate::interp::locals::Locals;
+use crate::interp::{Environment, Flow, read_bits, write_bits};
+use crate::print;
+use crate::program::{Program, error_name, error_text};
+use cdp_core::builtins::{Register, RuntimeFn};
+use cdp_core::source::Span;
+use std::io::Write;
+use std::time::Instant;
+
+/// `cudaErrorInvalidMemcpyDirection`
+const INVALID_DIRECTION: CudaError = 21;
+
+/// Whether an error leaves a context that nothing works in any more: a fault of a kernel.
+pub(super) const fn spoils_context(error: CudaError) -> bool {
+    matches!(error, 700 | 702 | 710 | 714..=719 | 999)
+}
+
+/// Everything around host code.
+pub(super) struct World<'a> {
+    program: &'a Program,
+    device: &'a mut dyn Device,
+    output: &'a mut dyn Write,
+    memory: Memory,
+    /// Addresses of variables that were named.
+    globals: Vec<Option<u64>>,
+    last_error: CudaError,
+    /// Errors that nobody has looked at.
+    unseen: Vec<Fault>,
+    /// Memory to give back at the end.
+    owned: Vec<u64>,
+    started: Instant,
+    text: Vec<u8>,
+    params: Vec<u8>,
+}
+
+impl<'a> World<'a> {
+    pub(super) fn new(program: &'a Program, device: &'a mut dyn Device, output: &'a mut dyn Write) -> Self {
+        Self {
+            program,
+            device,
+            output,
+            memory: Memory::new(),
+            globals: vec![None; program.globals.len()],
+            last_error: 0,
+            unseen: Vec::new(),
+            owned: Vec::new(),
+            started: Instant::now(),
+            text: Vec::new(),
+            params: Vec::new(),
+        }
+    }
+
+    /// Waits for what is still running, gives memory back, and says what came of it all.
+    pub(super) fn finish(mut self, fault: Option<Fault>) -> Outcome {
+        let span = fault.as_ref().map_or_else(Span::default, |fault| fault.span);
+        let mut error = self.memory.flush(self.device);
+        let mut output = self.output.flush().map_err(|e| e.to_string());
+        error = if error == 0 { self.device.synchronize() } else { error };
+        let printed = self.device.take_output();
+        output = output.and_then(|()| self.output.write_all(&printed).and_then(|()| self.output.flush()).map_err(|e| e.to_string()));
+        for address in std::mem::take(&mut self.owned) {
+            self.device.free(address);
+        }
+        if error != 0 && self.unseen.is_empty() && fault.is_none() && self.last_error != error {
+            self.unseen.push(unseen("work that was still running at the end".to_owned(), error, span));
+        }
+        if let Err(text) = output {
+            self.unseen.push(Fault { kind: FaultKind::Output(text), span, calls: Vec::new(), thread: String::new() });
+        }
+        outcome(self.device.take_diagnostics(), fault.as_ref(), &self.unseen)
+    }
+
+    /// Before a call that may wait: so that what was printed before it stands before what the device prints meanwhile.
+    fn flush_output(&mut self) -> Step {
+        self.output.flush().map_err(|error| Box::new(FaultKind::Output(error.to_string())))
+    }
+
+    /// After a call that may have waited.
+    fn fetch_output(&mut self) -> Step {
+        let printed = self.device.take_output();
+        self.output.write_all(&printed).map_err(|error| Box::new(FaultKind::Output(error.to_string())))
+    }
+
+    /// A call's result: for the program, for `cudaGetLastError`, and for the end of the run if nobody looks.
+    fn result(&mut self, dst: Option<u32>, observed: bool, error: CudaError, span: Span, locals: &mut Locals<'_>, what: impl FnOnce() -> String) {
+        locals.set_error(dst, error);
+        if error != 0 {
+            self.last_error = error;
+            if !observed {
+                self.unseen.push(unseen(what(), error, span));
+            }
+        }
+    }
+
+    fn refresh(&mut self, access: Access) -> Step {
+        self.flush_output()?;
+        self.memory.refresh(access, self.device)?;
+        self.fetch_output()
+    }
+
+    fn launch(&mut self, launch: &Launch, locals: &mut Locals<'_>, span: Span) -> Step {
+        let program = self.program;
+        let Some(kernel) = program.code(launch.kernel) else { return Ok(()) };
+        self.params.clear();
+        self.params.resize(kernel.params_size as usize, 0);
+        for (slot, offset) in &launch.args {
+            let start = *offset as usize;
+            if let (Some(into), Some(from)) =
+                (self.params.get_mut(start..start + slot.size as usize), locals.bytes(slot.offset, slot.size))
+            {
+                into.copy_from_slice(from);
+            }
+        }
+        for (offset, param) in &kernel.param_pointers {
+            if is_local(read_bits(&self.params, 8, *offset)) {
+                let parameter = kernel.param_names.get(*param as usize).cloned().unwrap_or_default();
+                return Err(Box::new(FaultKind::PrivateArgument { parameter, space: "host" }));
+            }
+        }
+        let flushed = self.memory.flush(self.device);
+        let what = || format!("launch of `{}`", kernel.name);
+        if flushed != 0 {
+            self.result(launch.dst, launch.observed, flushed, span, locals, what);
+            return Ok(());
+        }
+        self.flush_output()?;
+        let error = self.device.launch(&KernelLaunch {
+            kernel: &kernel.symbol,
+            grid: launch.grid.map(|slot| locals.u32(slot)),
+            block: launch.block.map(|slot| locals.u32(slot)),
+            shared: locals.u32(launch.shared),
+            stream: locals.u64(launch.stream),
+            params: &self.params,
+        });
+        self.memory.stale();
+        self.result(launch.dst, launch.observed, error, span, locals, what);
+        Ok(())
+    }
+
+    fn allocate(&mut self, allocate: &Allocate, locals: &mut Locals<'_>, span: Span) -> Step {
+        let count = locals.u64(allocate.count);
+        let failed = |error| {
+            let what = format!("`device({}, {count})`", allocate.element);
+            Box::new(FaultKind::Cuda { what, error, because: "so there is no buffer to go on with" })
+        };
+        let size = count.checked_mul(allocate.element_size).ok_or_else(|| failed(2))?;
+        let address = self.device.allocate(size).map_err(failed)?;
+        let error = if size == 0 { 0 } else { self.device.clear(address, size) };
+        if error != 0 {
+            return Err(failed(error));
+        }
+        let what = if allocate.name.is_empty() { "a buffer".to_owned() } else { format!("the buffer `{}`", allocate.name) };
+        let allocation =
+            Allocation { address, size, what, element: allocate.element.clone(), element_size: allocate.element_size, span };
+        self.device.describe(&allocation);
+        self.memory.add(allocation, true);
+        self.owned.push(address);
+        locals.set_u64(allocate.dst, address);
+        Ok(())
+    }
+
+    fn atomic(&mut self, atomic: &Atomic, locals: &mut Locals<'_>) -> Step {
+        let size = atomic::size(atomic);
+        let address = locals.u64(atomic.pointer);
+        let mut bytes = [0; 8];
+        let Some(bytes) = bytes.get_mut(..size as usize) else { return Ok(()) };
+        self.read(address, bytes, locals)?;
+        let old = read_bits(bytes, size, 0);
+        let [value, desired] = atomic.operands.map(|operand| read_bits(locals.slots, size, operand));
+        write_bits(bytes, size, 0, atomic::apply(atomic, old, value, desired));
+        self.write(address, bytes, locals)?;
+        if let Some(dst) = atomic.dst {
+            write_bits(locals.slots, size, dst, old);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, address: u64, into: &mut [u8], locals: &mut Locals<'_>) -> Step {
+        if is_local(address) {
+            into.copy_from_slice(locals.at(address, into.len(), false)?);
+            return Ok(());
+        }
+        self.load(address, into)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8], locals: &mut Locals<'_>) -> Step {
+        if is_local(address) { locals.store(address, from) } else { self.store(address, from) }
+    }
+
+    /// `cudaMemcpyAsync`, between host variables and device memory too.
+    fn copy(&mut self, locals: &mut Locals<'_>, to: u64, from: u64, bytes: u64, kind: i32, stream: u64) -> Step<CudaError> {
+        if !(0..=4).contains(&kind) {
+            return Ok(INVALID_DIRECTION);
+        }
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+        for (address, write) in [(from, false), (to, true)] {
+            if is_local(address) {
+                locals.at(address, size, write)?;
+            } else {
+                self.memory.check(Access { address, size: bytes, write })?;
+            }
+        }
+        if is_local(to) || is_local(from) {
+            let mut copied = vec![0; size];
+            self.read(from, &mut copied, locals)?;
+            self.write(to, &copied, locals)?;
+            return Ok(0);
+        }
+        let error = self.memory.flush(self.device);
+        let error = if error == 0 { self.device.copy(to, from, bytes, stream) } else { error };
+        self.memory.stale();
+        Ok(error)
+    }
+
+    fn malloc(&mut self, locals: &mut Locals<'_>, out: u64, bytes: u64, span: Span) -> Step<CudaError> {
+        let address = match self.device.allocate(bytes) {
+            Ok(address) => address,
+            Err(error) => return Ok(error),
+        };
+        let what = "memory of `cudaMalloc`".to_owned();
+        let allocation = Allocation { address, size: bytes, what, element: String::new(), element_size: 1, span };
+        self.device.describe(&allocation);
+        self.memory.add(allocation, false);
+        self.owned.push(address);
+        self.write(out, &address.to_le_bytes(), locals)?;
+        Ok(0)
+    }
+
+    fn free(&mut self, address: u64, span: Span) -> CudaError {
+        if address == 0 {
+            return 0;
+        }
+        let error = self.device.free(address);
+        if error == 0 {
+            self.memory.remove(address, span);
+            self.owned.retain(|owned| *owned != address);
+        }
+        error
+    }
+
+    /// A result that goes to an address, when there is one.
+    fn out<const N: usize>(&mut self, locals: &mut Locals<'_>, address: u64, value: Result<[u8; N], CudaError>) -> Step<CudaError> {
+        match value {
+            Ok(bytes) => self.write(address, &bytes, locals).map(|()| 0),
+            Err(error) => Ok(error),
+        }
+    }
+
+    /// A call that waits: what was written goes out before, and what was read is stale after it.
+    fn waiting(&mut self, wait: impl FnOnce(&mut dyn Device) -> CudaError) -> Step<CudaError> {
+        let flushed = self.memory.flush(self.device);
+        self.flush_output()?;
+        let error = wait(self.device);
+        self.memory.stale();
+        self.fetch_output()?;
+        Ok(if flushed == 0 { error } else { flushed })
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm a call of the runtime")]
+    fn runtime(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step {
+        let slot = |index: usize| call.args.get(index).copied().unwrap_or_default();
+        let value = |locals: &Locals<'_>, index: usize| {
+            let Slot { offset, size } = slot(index);
+            read_bits(locals.slots, size, offset)
+        };
+        let [a, b, c] = [0, 1, 2].map(|index| value(locals, index));
+        let error = match call.call {
+            RuntimeFn::GetLastError | RuntimeFn::PeekAtLastError => {
+                let error = self.last_error;
+                if error != 0 {
+                    self.unseen.clear();
+                }
+                if call.call == RuntimeFn::GetLastError {
+                    self.last_error = 0;
+                }
+                locals.set_error(call.dst, error);
+                return Ok(());
+            }
+            RuntimeFn::GetErrorString | RuntimeFn::GetErrorName => {
+                let error = (a as u32).cast_signed();
+                if let Some(dst) = call.dst {
+                    locals.set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
+                }
+                return Ok(());
+            }
+            RuntimeFn::HostTime => {
+                if let Some(dst) = call.dst {
+                    locals.set_u64(dst, self.started.elapsed().as_secs_f64().to_bits());
+                }
+                return Ok(());
+            }
+            RuntimeFn::StreamCreateWithFlags => {
+                let made = self.device.stream_create(b as u32).map(u64::to_le_bytes);
+                self.out(locals, a, made)?
+            }
+            RuntimeFn::EventCreateWithFlags => {
+                let made = self.device.event_create(b as u32).map(u64::to_le_bytes);
+                self.out(locals, a, made)?
+            }
+            RuntimeFn::StreamDestroy => self.device.stream_destroy(a),
+            RuntimeFn::StreamWaitEvent => self.device.stream_wait_event(a, b, c as u32),
+            RuntimeFn::EventRecord => self.device.event_record(a, b),
+            RuntimeFn::EventDestroy => self.device.event_destroy(a),
+            RuntimeFn::GetDevice => {
+                let ordinal = self.device.current_device().map(i32::to_le_bytes);
+                self.out(locals, a, ordinal)?
+            }
+            RuntimeFn::GetDeviceCount => {
+                let count = self.device.device_count().map(i32::to_le_bytes);
+                self.out(locals, a, count)?
+            }
+            RuntimeFn::DeviceGetAttribute => {
+                let attribute = self.device.attribute((b as u32).cast_signed(), (c as u32).cast_signed()).map(i32::to_le_bytes);
+                self.out(locals, a, attribute)?
+            }
+            RuntimeFn::DeviceGetLimit => {
+                let limit = self.device.limit((b as u32).cast_signed()).map(u64::to_le_bytes);
+                self.out(locals, a, limit)?
+            }
+            RuntimeFn::DeviceGetCacheConfig => {
+                let config = self.device.cache_config().map(i32::to_le_bytes);
+                self.out(locals, a, config)?
+            }
+            RuntimeFn::RuntimeGetVersion => {
+                let version = self.device.runtime_version().map(i32::to_le_bytes);
+                self.out(locals, a, version)?
+            }
+            RuntimeFn::Malloc => self.malloc(locals, a, b, span)?,
+            RuntimeFn::Free => self.free(a, span),
+            RuntimeFn::MemcpyAsync => {
+                let kind = (value(locals, 3) as u32).cast_signed();
+                let stream = value(locals, 4);
+                self.copy(locals, a, b, c, kind, stream)?
+            }
+            RuntimeFn::DeviceSynchronize => self.waiting(|device| device.synchronize())?,
+            RuntimeFn::StreamSynchronize => self.waiting(|device| device.stream_synchronize(a))?,
+            RuntimeFn::EventSynchronize => self.waiting(|device| device.event_synchronize(a))?,
+            RuntimeFn::DeviceReset => {
+                let error = self.waiting(|device| device.reset())?;
+                let addresses: Vec<u64> = self.memory.addresses().collect();
+                for address in addresses {
+                    self.memory.remove(address, span);
+                }
+                self.owned.clear();
+                self.globals.fill(None);
+                error
+            }
+            RuntimeFn::DeviceSetLimit => self.device.set_limit((a as u32).cast_signed(), b),
+            RuntimeFn::EventElapsedTime => {
+                let elapsed = self.device.event_elapsed(b, c).map(f32::to_le_bytes);
+                self.out(locals, a, elapsed)?
+            }
+            RuntimeFn::DeviceMalloc
+            | RuntimeFn::DeviceFree
+            | RuntimeFn::GetParameterBuffer
+            | RuntimeFn::LaunchDevice
+            | RuntimeFn::GetParameterBufferV2
+            | RuntimeFn::LaunchDeviceV2 => {
+                return Err(Box::new(FaultKind::Unsupported(format!("`{}` exists in device code only", call.call.name()))));
+            }
+        };
+        self.result(call.dst, call.observed, error, span, locals, || format!("`{}`", call.call.name()));
+        Ok(())
+    }
+}
+
+fn unseen(what: String, error: CudaError, span: Span) -> Fault {
+    let kind = FaultKind::Cuda { what, error, because: "and nobody looked" };
+    Fault { kind, span, calls: Vec::new(), thread: String::new() }
+}
+
+impl Environment for World<'_> {
+    fn load(&mut self, address: u64, into: &mut [u8]) -> Step {
+        let access = Access { address, size: into.len() as u64, write: false };
+        private(access)?;
+        if !self.memory.is_fresh(access)? {
+            self.refresh(access)?;
+        }
+        into.copy_from_slice(self.memory.bytes(access)?);
+        Ok(())
+    }
+
+    fn store(&mut self, address: u64, from: &[u8]) -> Step {
+        let access = Access { address, size: from.len() as u64, write: true };
+        private(access)?;
+        // a copy that is stale must be fetched first: only some of its bytes are written
+        if !self.memory.is_fresh(access)? {
+            self.refresh(access)?;
+        }
+        self.memory.bytes(access)?.copy_from_slice(from);
+        Ok(())
+    }
+
+    fn register(&mut self, register: Register) -> u64 {
+        // a plain `fn` that host code calls sees a grid of one thread
+        match register {
+            Register::BlockDimX | Register::BlockDimY | Register::BlockDimZ => 1,
+            Register::GridDimX | Register::GridDimY | Register::GridDimZ => 1,
+            Register::WarpSize => 32,
+            Register::Clock | Register::Clock64 | Register::GlobalTimer => u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            _ => 0,
+        }
+    }
+
+    fn global_address(&mut self, global: u32) -> Step<u64> {
+        if let Some(Some(address)) = self.globals.get(global as usize) {
+            return Ok(*address);
+        }
+        let program = self.program;
+        let Some(variable) = program.globals.get(global as usize) else {
+            return Err(Box::new(FaultKind::Unsupported("a variable that does not exist".to_owned())));
+        };
+        let (address, size) = self.device.global(&variable.symbol).map_err(|error| {
+            let what = format!("finding the variable `{}` on the device", variable.name);
+            Box::new(FaultKind::Cuda { what, error, because: "so there is no value to go on with" })
+        })?;
+        let (element, element_size) = variable.element.clone();
+        let what = format!("the variable `{}`", variable.name);
+        self.memory.add(Allocation { address, size, what, element, element_size, span: variable.span }, false);
+        if let Some(known) = self.globals.get_mut(global as usize) {
+            *known = Some(address);
+        }
+        Ok(address)
+    }
+
+    fn effect(&mut self, effect: &Effect, locals: &mut Locals<'_>, span: Span) -> Step<Flow> {
+        match effect {
+            Effect::Launch(launch) => self.launch(launch, locals, span)?,
+            Effect::Runtime(call) => self.runtime(call, locals, span)?,
+            Effect::Allocate(allocate) => self.allocate(allocate, locals, span)?,
+            Effect::Printf { dst, format, args } => {
+                self.text.clear();
+                print::print(self.program, format, args, locals, &mut self.text);
+                self.output.write_all(&self.text).map_err(|error| Box::new(FaultKind::Output(error.to_string())))?;
+                locals.set_error(*dst, i32::try_from(args.len()).unwrap_or(i32::MAX));
+            }
+            Effect::Assert { text, format, args } => {
+                let message = print::text(self.program, format, args, locals);
+                return Err(Box::new(FaultKind::Assert { text: text.clone(), message }));
+            }
+            Effect::Atomic(atomic) => self.atomic(atomic, locals)?,
+            Effect::Fence => {}
+            Effect::Barrier { op, .. } => return Err(needs_kernel(op.name())),
+            Effect::Warp { op, .. } => return Err(needs_kernel(op.name())),
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+fn needs_kernel(name: &str) -> Box<FaultKind> {
+    Box::new(FaultKind::Unsupported(format!("`{name}` has a meaning in kernels only")))
+}
+
+fn private(access: Access) -> Step {
+    match region(access.address) {
+        Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "the shared memory of a block" })),
+        _ => Ok(()),
+    }
+}

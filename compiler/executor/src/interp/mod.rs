@@ -1,0 +1,447 @@
+//! The interpreter: one thread's steps until it ends, yields, or fails.
+//!
+//! - this file: threads, and the loop
+//! - `locals`: a frame as bytes
+//! - `number`: what the arithmetic steps compute
+
+pub(crate) mod locals;
+mod number;
+
+use crate::address::{is_local, local_base};
+use crate::code::{Code, Effect, Extent, Indexing, IntrinsicCall, Op};
+use crate::decode::FRAME_ALIGN;
+use crate::fault::{Access, Fault, FaultKind, Step};
+use crate::math;
+use crate::program::Program;
+use cdp_core::builtins::Register;
+use cdp_core::source::Span;
+use cdp_core::types::Space;
+use cdp_core::types::layout::round_up;
+use locals::{Locals, get, put};
+pub(crate) use number::{read_bits, read_int, write_bits};
+
+/// What a thread's steps need of the world around it.
+pub(crate) trait Environment {
+    /// Reads memory that is not the thread's own.
+    fn load(&mut self, address: u64, into: &mut [u8]) -> Step;
+    /// Writes memory that is not the thread's own.
+    fn store(&mut self, address: u64, from: &[u8]) -> Step;
+    /// Reads a few bytes; the same as `load`.
+    fn load_array<const N: usize>(&mut self, address: u64) -> Step<[u8; N]> {
+        let mut bytes = [0; N];
+        self.load(address, &mut bytes)?;
+        Ok(bytes)
+    }
+    /// Writes a few bytes; the same as `store`.
+    fn store_array<const N: usize>(&mut self, address: u64, bytes: [u8; N]) -> Step {
+        self.store(address, &bytes)
+    }
+    /// A special register's value.
+    fn register(&mut self, register: Register) -> u64;
+    /// Where a variable lies.
+    fn global_address(&mut self, global: u32) -> Step<u64>;
+    /// Carries out an effect, or asks the thread to wait: then the next step is the one after it, and whoever resumes the thread has
+    /// carried it out.
+    fn effect(&mut self, effect: &Effect, locals: &mut Locals<'_>, span: Span) -> Step<Flow>;
+}
+
+/// Whether a thread goes on after an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    /// It waits for others.
+    Wait,
+}
+
+/// Why a thread's steps stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its first function returned.
+    Ended,
+    /// It waits: see [`Thread::waiting`].
+    Waits,
+    /// The steps given are used up.
+    OutOfSteps,
+}
+
+/// A call in progress.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    function: u32,
+    pc: usize,
+    base: usize,
+    /// Where the result goes in the caller's frame: offset and size.
+    dst: Option<(u32, u32)>,
+}
+
+/// A thread: its stack and where it is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Thread {
+    /// Distinguishes its addresses from other threads'.
+    number: u32,
+    stack: Vec<u8>,
+    records: Vec<Record>,
+}
+
+/// How deep calls may nest, and how large a stack may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StackLimits {
+    pub calls: usize,
+    pub bytes: usize,
+}
+
+impl Thread {
+    /// Makes it ready to run a function from its start; its memory is used again.
+    pub(crate) fn start(&mut self, program: &Program, function: u32, number: u32) {
+        self.number = number;
+        self.stack.clear();
+        self.records.clear();
+        if let Some(code) = program.code(function) {
+            self.stack.extend_from_slice(&code.template);
+            self.records.push(Record { function, pc: 0, base: 0, dst: None });
+        }
+    }
+
+    /// The innermost frame.
+    pub(crate) fn locals(&mut self) -> Locals<'_> {
+        let base = self.records.last().map_or(0, |record| record.base);
+        Locals::new(&mut self.stack, base, local_base(self.number))
+    }
+
+    /// The step that it waits at: its effect and its source.
+    pub(crate) fn waiting<'p>(&self, program: &'p Program) -> Option<(&'p Effect, Span)> {
+        let record = self.records.last()?;
+        let code = program.code(record.function)?;
+        let Some(Op::Effect { table }) = record.pc.checked_sub(1).and_then(|pc| code.ops.get(pc)) else { return None };
+        Some((code.effects.get(*table as usize)?, code.span_before(record.pc)))
+    }
+
+    /// Where it is in its program, to compare with others of its warp.
+    pub(crate) fn position(&self) -> (u32, usize) {
+        self.records.last().map_or((0, 0), |record| (record.function, record.pc))
+    }
+
+    /// A fault where it is.
+    pub(crate) fn fault(&self, program: &Program, kind: FaultKind) -> Fault {
+        let mut places = self.records.iter().rev().map(|record| program.code(record.function).map_or_else(Span::default, |code| code.span_before(record.pc)));
+        let span = places.next().unwrap_or_default();
+        Fault { kind, span, calls: places.collect(), thread: String::new() }
+    }
+}
+
+/// How the inner loop was left.
+enum Left {
+    Call(u32),
+    Return { a: u32, size: u32 },
+    Wait,
+    OutOfSteps,
+    Failed(Box<FaultKind>),
+}
+
+/// Runs a thread; `steps` is how many it may take, and is counted down.
+pub(crate) fn run<E: Environment>(program: &Program, thread: &mut Thread, environment: &mut E, limits: StackLimits, steps: &mut u64) -> Result<Stop, Fault> {
+    loop {
+        let Some(record) = thread.records.last_mut() else { return Ok(Stop::Ended) };
+        let Some(code) = program.code(record.function) else { return Ok(Stop::Ended) };
+        let mut locals = Locals::new(&mut thread.stack, record.base, local_base(thread.number));
+        let left = straight(code, &mut record.pc, &mut locals, environment, steps);
+        match left {
+            Left::Call(table) => {
+                if let Err(kind) = enter(program, thread, code, table, limits) {
+                    return Err(thread.fault(program, *kind));
+                }
+            }
+            Left::Return { a, size } => leave(thread, a, size),
+            Left::Wait => return Ok(Stop::Waits),
+            Left::OutOfSteps => return Ok(Stop::OutOfSteps),
+            Left::Failed(kind) => return Err(thread.fault(program, *kind)),
+        }
+    }
+}
+
+/// Pushes the callee's frame and fills in its parameters.
+fn enter(program: &Program, thread: &mut Thread, code: &Code, table: u32, limits: StackLimits) -> Step {
+    let (Some(call), Some(caller)) = (code.calls.get(table as usize), thread.records.last()) else { return Ok(()) };
+    let Some(callee) = program.code(call.function) else { return Ok(()) };
+    let from = caller.base;
+    let base = usize::try_from(round_up(thread.stack.len() as u64, FRAME_ALIGN)).unwrap_or(usize::MAX);
+    if thread.records.len() >= limits.calls || base.saturating_add(callee.template.len()) > limits.bytes {
+        return Err(Box::new(FaultKind::CallDepth(thread.records.len())));
+    }
+    thread.stack.resize(base, 0);
+    thread.stack.extend_from_slice(&callee.template);
+    for (slot, to) in &call.args {
+        let start = from + slot.offset as usize;
+        thread.stack.copy_within(start..start + slot.size as usize, base + *to as usize);
+    }
+    let dst = call.dst.map(|dst| (dst.offset, dst.size));
+    thread.records.push(Record { function: call.function, pc: 0, base, dst });
+    Ok(())
+}
+
+/// Drops the innermost frame and hands its result to the caller.
+fn leave(thread: &mut Thread, a: u32, size: u32) {
+    let Some(record) = thread.records.pop() else { return };
+    if let (Some((offset, wanted)), Some(caller)) = (record.dst, thread.records.last()) {
+        let start = record.base + a as usize;
+        thread.stack.copy_within(start..start + wanted.min(size) as usize, caller.base + offset as usize);
+    }
+    let keep = thread.records.last().and(Some(record.base)).unwrap_or(0);
+    thread.stack.truncate(keep);
+}
+
+/// The steps of one frame until it calls, returns, waits or fails.
+#[allow(clippy::too_many_lines, reason = "one arm a step; splitting it would hide which steps there are")]
+fn straight<E: Environment>(code: &Code, at: &mut usize, locals: &mut Locals<'_>, environment: &mut E, steps: &mut u64) -> Left {
+    let mut pc = *at;
+    let mut remaining = *steps;
+    macro_rules! check {
+        ($value:expr) => {
+            match $value {
+                Ok(value) => value,
+                Err(kind) => break Left::Failed(kind),
+            }
+        };
+    }
+    macro_rules! int {
+        ($type:ty, $op:expr, $d:expr, $a:expr, $b:expr) => {
+            check!(number::integer::<$type>(locals.slots, $op, $d, $a, $b))
+        };
+    }
+    let left = loop {
+        if remaining == 0 {
+            break Left::OutOfSteps;
+        }
+        let Some(op) = code.ops.get(pc) else {
+            break Left::Failed(Box::new(FaultKind::Unsupported("control left the function".to_owned())));
+        };
+        remaining -= 1;
+        pc += 1;
+        match *op {
+            Op::Copy1 { d, a } => put(locals.slots, d, get::<1>(locals.slots, a)),
+            Op::Copy2 { d, a } => put(locals.slots, d, get::<2>(locals.slots, a)),
+            Op::Copy4 { d, a } => put(locals.slots, d, get::<4>(locals.slots, a)),
+            Op::Copy8 { d, a } => put(locals.slots, d, get::<8>(locals.slots, a)),
+            Op::Copy { d, a, size } => locals.copy(d, a, size),
+            Op::Zero { d, size } => locals.zero(d, size),
+            Op::I32(op, d, a, b) => int!(i32, op, d, a, b),
+            Op::U32(op, d, a, b) => int!(u32, op, d, a, b),
+            Op::I64(op, d, a, b) => int!(i64, op, d, a, b),
+            Op::U64(op, d, a, b) => int!(u64, op, d, a, b),
+            Op::I8(op, d, a, b) => int!(i8, op, d, a, b),
+            Op::I16(op, d, a, b) => int!(i16, op, d, a, b),
+            Op::U8(op, d, a, b) => int!(u8, op, d, a, b),
+            Op::U16(op, d, a, b) => int!(u16, op, d, a, b),
+            Op::F32(op, d, a, b) => number::float32(locals.slots, op, d, a, b),
+            Op::F64(op, d, a, b) => number::float64(locals.slots, op, d, a, b),
+            Op::Half(float, op, d, a, b) => number::half(locals.slots, float, op, d, a, b),
+            Op::Shift(int, op, d, a, b) => check!(number::shift(locals.slots, int, op, d, a, b)),
+            Op::NegInt(int, d, a) => check!(number::negate(locals.slots, int, d, a)),
+            Op::NegFloat(float, d, a) => number::negate_float(locals.slots, float, d, a),
+            Op::NotInt(int, d, a) => number::invert(locals.slots, int, d, a),
+            Op::NotBool { d, a } => {
+                let [value] = get::<1>(locals.slots, a);
+                put(locals.slots, d, [value ^ 1]);
+            }
+            Op::CastInt { from, to, d, a } => number::cast_int(locals.slots, from, to, d, a),
+            Op::IntToFloat { from, to, d, a } => number::int_to_float(locals.slots, from, to, d, a),
+            Op::FloatToInt { from, to, d, a } => number::float_to_int(locals.slots, from, to, d, a),
+            Op::CastFloat { from, to, d, a } => number::cast_float(locals.slots, from, to, d, a),
+            Op::IntToBool { from, d, a } => {
+                let value = number::read_int(locals.slots, from, a) != 0;
+                put(locals.slots, d, [u8::from(value)]);
+            }
+            Op::FloatToBool { from, d, a } => {
+                let value = number::read_float(locals.slots, from, a) != 0.0;
+                put(locals.slots, d, [u8::from(value)]);
+            }
+            Op::ToSpace { space, d, a } => {
+                let address = locals.u64(a);
+                check!(in_space(address, space));
+                locals.set_u64(d, address);
+            }
+            Op::Select { d, c, a, b, size } => {
+                let from = if get::<1>(locals.slots, c) == [0] { b } else { a };
+                match size {
+                    1 => put(locals.slots, d, get::<1>(locals.slots, from)),
+                    4 => put(locals.slots, d, get::<4>(locals.slots, from)),
+                    8 => put(locals.slots, d, get::<8>(locals.slots, from)),
+                    _ => locals.copy(d, from, u32::from(size)),
+                }
+            }
+            Op::Fma32 { d, a, b, c } => number::fma32(locals.slots, d, a, b, c),
+            Op::Fma64 { d, a, b, c } => number::fma64(locals.slots, d, a, b, c),
+            Op::Intrinsic { d, table } => {
+                if let Some(call) = code.intrinsics.get(table as usize) {
+                    check!(intrinsic(locals.slots, call, d));
+                }
+            }
+            Op::Register { register, d } => {
+                let value = environment.register(register);
+                if register.bits() == 64 { locals.set_u64(d, value) } else { locals.set_u32(d, value as u32) }
+            }
+            Op::LocalAddress { d, a } => {
+                let address = locals.address(a);
+                locals.set_u64(d, address);
+            }
+            Op::GlobalAddress { d, a } => {
+                let address = check!(environment.global_address(a));
+                locals.set_u64(d, address);
+            }
+            Op::AddressAdd { d, a, bytes } => {
+                let address = locals.u64(a).wrapping_add(u64::from(bytes));
+                locals.set_u64(d, address);
+            }
+            Op::Index { int, d, a, i, table } => {
+                if let Some(indexing) = code.indexings.get(table as usize) {
+                    let index = number::read_int(locals.slots, int, i);
+                    let address = check!(indexed(locals.u64(a), index, int.signed(), indexing));
+                    locals.set_u64(d, address);
+                }
+            }
+            Op::Distance { d, a, b, size } => {
+                let bytes = locals.u64(a).wrapping_sub(locals.u64(b)).cast_signed();
+                let distance = bytes.wrapping_div(i64::from(size.max(1)));
+                locals.set_u64(d, distance.cast_unsigned());
+            }
+            Op::Load1 { d, a, bytes } => check!(load::<E, 1>(locals, environment, d, a, bytes)),
+            Op::Load2 { d, a, bytes } => check!(load::<E, 2>(locals, environment, d, a, bytes)),
+            Op::Load4 { d, a, bytes } => check!(load::<E, 4>(locals, environment, d, a, bytes)),
+            Op::Load8 { d, a, bytes } => check!(load::<E, 8>(locals, environment, d, a, bytes)),
+            Op::Store1 { a, b, bytes } => check!(store::<E, 1>(locals, environment, a, b, bytes)),
+            Op::Store2 { a, b, bytes } => check!(store::<E, 2>(locals, environment, a, b, bytes)),
+            Op::Store4 { a, b, bytes } => check!(store::<E, 4>(locals, environment, a, b, bytes)),
+            Op::Store8 { a, b, bytes } => check!(store::<E, 8>(locals, environment, a, b, bytes)),
+            Op::Load { d, a, bytes, table } => {
+                if let Some(extent) = code.extents.get(table as usize) {
+                    check!(load_any(locals, environment, d, a, bytes, *extent));
+                }
+            }
+            Op::Store { a, b, bytes, table } => {
+                if let Some(extent) = code.extents.get(table as usize) {
+                    check!(store_any(locals, environment, a, b, bytes, *extent));
+                }
+            }
+            Op::Jump { to } => pc = to as usize,
+            Op::Branch { c, then, otherwise } => {
+                pc = if get::<1>(locals.slots, c) == [0] { otherwise as usize } else { then as usize };
+            }
+            Op::Switch { a, table } => {
+                if let Some(switch) = code.switches.get(table as usize) {
+                    let value = number::read_bits(locals.slots, switch.kind.bits() / 8, a);
+                    let found = switch.cases.binary_search_by_key(&value, |(case, _)| *case).ok().and_then(|i| switch.cases.get(i));
+                    pc = found.map_or(switch.default, |(_, to)| *to) as usize;
+                }
+            }
+            Op::Call { table } => break Left::Call(table),
+            Op::Return { a, size } => break Left::Return { a, size },
+            Op::Assert { c, table } => {
+                if get::<1>(locals.slots, c) == [0]
+                    && let Some(effect) = code.effects.get(table as usize)
+                {
+                    check!(environment.effect(effect, locals, code.span_before(pc)));
+                }
+            }
+            Op::Effect { table } => {
+                let Some(effect) = code.effects.get(table as usize) else { continue };
+                match check!(environment.effect(effect, locals, code.span_before(pc))) {
+                    Flow::Continue => {}
+                    Flow::Wait => break Left::Wait,
+                }
+            }
+            Op::Trap { table } => {
+                let text = code.traps.get(table as usize).cloned().unwrap_or_default();
+                break Left::Failed(Box::new(FaultKind::Unsupported(text)));
+            }
+        }
+    };
+    *at = pc;
+    *steps = remaining;
+    left
+}
+
+fn intrinsic(slots: &mut [u8], call: &IntrinsicCall, d: u32) -> Step {
+    let mut values = [0; 3];
+    for ((slot, _), value) in call.args.iter().zip(&mut values).take(call.arity as usize) {
+        *value = number::read_bits(slots, slot.size, slot.offset);
+    }
+    let args = values.get(..call.arity as usize).unwrap_or(&values);
+    let Some(result) = math::intrinsic(call.intrinsic, call.kind, args) else {
+        return Err(Box::new(FaultKind::Unsupported(format!("`{}` of this type", call.intrinsic.name()))));
+    };
+    number::write_bits(slots, call.result, d, result);
+    Ok(())
+}
+
+/// `base + index * scale + offset`; only the array's own length is checked here, memory when it is accessed.
+#[inline]
+fn indexed(base: u64, index: i64, signed: bool, indexing: &Indexing) -> Step<u64> {
+    if let Some(len) = indexing.len
+        && (index.cast_unsigned() >= len)
+    {
+        let index = if signed { i128::from(index) } else { i128::from(index.cast_unsigned()) };
+        return Err(Box::new(FaultKind::Index { index, len }));
+    }
+    Ok(base.wrapping_add(index.cast_unsigned().wrapping_mul(indexing.scale)).wrapping_add(indexing.offset.cast_unsigned()))
+}
+
+fn in_space(address: u64, space: Space) -> Step {
+    use crate::address::{Region, region};
+    let fits = match (region(address), space) {
+        _ if address == 0 => true,
+        (Region::Local(_), Space::Local | Space::Generic)
+        | (Region::Shared(_), Space::Shared | Space::Generic)
+        | (Region::Device, Space::Global | Space::Constant | Space::Generic) => true,
+        _ => false,
+    };
+    if fits { Ok(()) } else { Err(Box::new(FaultKind::WrongSpace { space: space.name(), address })) }
+}
+
+#[inline]
+fn aligned(address: u64, size: u32, align: u32, write: bool) -> Step {
+    if address & (u64::from(align.max(1)) - 1) == 0 {
+        return Ok(());
+    }
+    Err(Box::new(FaultKind::Misaligned { access: Access { address, size: u64::from(size), write }, align }))
+}
+
+#[inline]
+fn load<E: Environment, const N: usize>(locals: &mut Locals<'_>, environment: &mut E, d: u32, a: u32, bytes: u32) -> Step {
+    let address = locals.u64(a).wrapping_add(u64::from(bytes));
+    aligned(address, N as u32, N as u32, false)?;
+    let value: [u8; N] = if is_local(address) { locals.load(address)? } else { environment.load_array(address)? };
+    put(locals.slots, d, value);
+    Ok(())
+}
+
+#[inline]
+fn store<E: Environment, const N: usize>(locals: &mut Locals<'_>, environment: &mut E, a: u32, b: u32, bytes: u32) -> Step {
+    let address = locals.u64(a).wrapping_add(u64::from(bytes));
+    aligned(address, N as u32, N as u32, true)?;
+    let value: [u8; N] = get(locals.slots, b);
+    if is_local(address) { locals.store(address, &value) } else { environment.store_array(address, value) }
+}
+
+fn load_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, d: u32, a: u32, bytes: u32, extent: Extent) -> Step {
+    let address = locals.u64(a).wrapping_add(u64::from(bytes));
+    aligned(address, extent.size, extent.align, false)?;
+    if is_local(address) {
+        return locals.load_into(address, d, extent.size);
+    }
+    match locals.bytes_mut(d, extent.size) {
+        Some(into) => environment.load(address, into),
+        None => Ok(()),
+    }
+}
+
+fn store_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, a: u32, b: u32, bytes: u32, extent: Extent) -> Step {
+    let address = locals.u64(a).wrapping_add(u64::from(bytes));
+    aligned(address, extent.size, extent.align, true)?;
+    if is_local(address) {
+        return locals.store_from(address, b, extent.size);
+    }
+    match locals.bytes(b, extent.size) {
+        Some(from) => environment.store(address, from),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,212 @@
+//! The builtin functions.
+//!
+//! What is exact or correctly rounded comes from `cdp_core::ir::eval`, bit for bit what a GPU gives. The others, which libdevice or an
+//! approximate instruction computes there, are computed by `libm` in `f64`: for `f32` that is the nearest number but for rare
+//! ties, for `f64` within 1 unit in the last place (2 for `tgamma`, `lgamma` and those made of two calls). A GPU's own error, which the CUDA
+//! programming guide lists in its section on mathematical functions, comes on top when the two are compared.
+
+use crate::code::Kind;
+use cdp_core::builtins::{Domain, Intrinsic};
+use cdp_core::ir::eval;
+use cdp_core::types::{Float, Int, TypeId, TypeTable};
+use std::sync::LazyLock;
+
+/// The built-in types, which are all that the evaluator needs.
+static TYPES: LazyLock<TypeTable> = LazyLock::new(TypeTable::new);
+
+/// Bytes of an intrinsic's result, from the kind of its first argument.
+pub(crate) const fn result_size(intrinsic: Intrinsic, kind: Kind) -> u32 {
+    match intrinsic.domain() {
+        Domain::FloatToBool => 1,
+        Domain::BitsToInt | Domain::U32 | Domain::F32 => 4,
+        _ => kind.size(),
+    }
+}
+
+/// An intrinsic of arguments' bits; `kind` is the first one's. None when it does not exist for that kind.
+pub(crate) fn intrinsic(intrinsic: Intrinsic, kind: Kind, args: &[u64]) -> Option<u64> {
+    let ty: TypeId = match kind {
+        Kind::Int(int) => TypeTable::int(int),
+        Kind::Float(float) => TypeTable::float(float),
+    };
+    if let Some(bits) = quick(intrinsic, kind, args) {
+        return Some(bits);
+    }
+    if let Ok(bits) = eval::eval_intrinsic(&TYPES, intrinsic, ty, args) {
+        return Some(bits);
+    }
+    let Kind::Float(float) = kind else { return None };
+    let value = |index: usize| args.get(index).map(|bits| float.value(*bits));
+    let result = match args.len() {
+        1 => one(intrinsic, value(0)?)?,
+        2 => two(intrinsic, value(0)?, value(1)?)?,
+        _ => return None,
+    };
+    Some(eval::round(float, result))
+}
+
+/// What programs use most, without a detour.
+fn quick(intrinsic: Intrinsic, kind: Kind, args: &[u64]) -> Option<u64> {
+    match (intrinsic, kind, args) {
+        (Intrinsic::Abs, Kind::Float(Float::F32), &[x]) => Some(x & 0x7fff_ffff),
+        (Intrinsic::Abs, Kind::Float(Float::F64), &[x]) => Some(x & (u64::MAX >> 1)),
+        (Intrinsic::Min, Kind::Int(Int::I32), &[x, y]) => Some(u64::from((x as i32).min(y as i32).cast_unsigned())),
+        (Intrinsic::Max, Kind::Int(Int::I32), &[x, y]) => Some(u64::from((x as i32).max(y as i32).cast_unsigned())),
+        (Intrinsic::Min, Kind::Int(Int::U32), &[x, y]) => Some(u64::from((x as u32).min(y as u32))),
+        (Intrinsic::Max, Kind::Int(Int::U32), &[x, y]) => Some(u64::from((x as u32).max(y as u32))),
+        _ => None,
+    }
+}
+
+fn one(intrinsic: Intrinsic, x: f64) -> Option<f64> {
+    Some(match intrinsic {
+        Intrinsic::Rsqrt => 1.0 / x.sqrt(),
+        Intrinsic::Cbrt => libm::cbrt(x),
+        Intrinsic::Rcbrt => 1.0 / libm::cbrt(x),
+        Intrinsic::Sin | Intrinsic::FastSin => libm::sin(x),
+        Intrinsic::Cos | Intrinsic::FastCos => libm::cos(x),
+        Intrinsic::Tan | Intrinsic::FastTan => libm::tan(x),
+        Intrinsic::Sinpi => sin_pi(x),
+        Intrinsic::Cospi => cos_pi(x),
+        Intrinsic::Asin => libm::asin(x),
+        Intrinsic::Acos => libm::acos(x),
+        Intrinsic::Atan => libm::atan(x),
+        Intrinsic::Sinh => libm::sinh(x),
+        Intrinsic::Cosh => libm::cosh(x),
+        Intrinsic::Tanh => libm::tanh(x),
+        Intrinsic::Asinh => libm::asinh(x),
+        Intrinsic::Acosh => libm::acosh(x),
+        Intrinsic::Atanh => libm::atanh(x),
+        Intrinsic::Exp | Intrinsic::FastExp => libm::exp(x),
+        Intrinsic::Exp2 => libm::exp2(x),
+        Intrinsic::Exp10 | Intrinsic::FastExp10 => libm::exp10(x),
+        Intrinsic::Expm1 => libm::expm1(x),
+        Intrinsic::Log | Intrinsic::FastLog => libm::log(x),
+        Intrinsic::Log2 | Intrinsic::FastLog2 => libm::log2(x),
+        Intrinsic::Log10 | Intrinsic::FastLog10 => libm::log10(x),
+        Intrinsic::Log1p => libm::log1p(x),
+        Intrinsic::Erf => libm::erf(x),
+        Intrinsic::Erfc => libm::erfc(x),
+        Intrinsic::Tgamma => libm::tgamma(x),
+        Intrinsic::Lgamma => libm::lgamma(x),
+        _ => return None,
+    })
+}
+
+fn two(intrinsic: Intrinsic, x: f64, y: f64) -> Option<f64> {
+    Some(match intrinsic {
+        Intrinsic::Atan2 => libm::atan2(x, y),
+        Intrinsic::Pow => libm::pow(x, y),
+        // ex2(y lg2(x)) has no value for negative x, whatever y (CUDA programming guide, intrinsic functions)
+        Intrinsic::FastPow => libm::exp2(y * libm::log2(x)),
+        Intrinsic::Hypot => libm::hypot(x, y),
+        Intrinsic::FastDivide => {
+            // for such divisors the instruction gives zero (CUDA programming guide, intrinsic functions)
+            let size = y.abs();
+            if size > 2f64.powi(126) && size < 2f64.powi(128) && x.is_finite() { 0.0f64.copysign(x) * y.signum() } else { x / y }
+        }
+        _ => return None,
+    })
+}
+
+/// sin(pi x), with the argument reduced exactly before pi comes in.
+fn sin_pi(x: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NAN;
+    }
+    let turn = x % 2.0;
+    if turn == turn.trunc() {
+        return 0.0f64.copysign(x);
+    }
+    let (quarter, rest) = quarter_turns(turn);
+    match quarter.rem_euclid(4) {
+        0 => libm::sin(rest * std::f64::consts::PI),
+        1 => libm::cos(rest * std::f64::consts::PI),
+        2 => -libm::sin(rest * std::f64::consts::PI),
+        _ => -libm::cos(rest * std::f64::consts::PI),
+    }
+}
+
+/// cos(pi x), with the argument reduced exactly before pi comes in.
+fn cos_pi(x: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NAN;
+    }
+    let (quarter, rest) = quarter_turns(x % 2.0);
+    match quarter.rem_euclid(4) {
+        0 => libm::cos(rest * std::f64::consts::PI),
+        // the zero at odd halves has no sign
+        1 => 0.0 - libm::sin(rest * std::f64::consts::PI),
+        2 => -libm::cos(rest * std::f64::consts::PI),
+        _ => 0.0 + libm::sin(rest * std::f64::consts::PI),
+    }
+}
+
+/// The nearest multiple of a half, and what remains.
+fn quarter_turns(turn: f64) -> (i64, f64) {
+    let quarter = (turn * 2.0).round();
+    (quarter as i64, turn - quarter / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f64_of(which: Intrinsic, args: &[f64]) -> f64 {
+        let bits: Vec<u64> = args.iter().map(|x| x.to_bits()).collect();
+        f64::from_bits(intrinsic(which, Kind::Float(Float::F64), &bits).unwrap())
+    }
+
+    #[test]
+    fn every_intrinsic_has_a_value_for_every_type_of_its_domain() {
+        for which in Intrinsic::ALL {
+            let kinds: &[Kind] = match which.domain() {
+                Domain::Float | Domain::FloatToBool | Domain::FloatInt | Domain::FloatToBits => &[Kind::Float(Float::F32), Kind::Float(Float::F64)],
+                Domain::AnyFloat => &[Kind::Float(Float::F16), Kind::Float(Float::Bf16), Kind::Float(Float::F32), Kind::Float(Float::F64)],
+                Domain::F32 => &[Kind::Float(Float::F32)],
+                Domain::Number => &[Kind::Int(Int::I8), Kind::Int(Int::U64), Kind::Float(Float::F32), Kind::Float(Float::F64)],
+                Domain::Integer => &[Kind::Int(Int::I8), Kind::Int(Int::U64)],
+                Domain::BitsToInt | Domain::Bits => &[Kind::Int(Int::U32), Kind::Int(Int::I32), Kind::Int(Int::U64), Kind::Int(Int::I64)],
+                Domain::U32 => &[Kind::Int(Int::U32)],
+                Domain::BitsToFloat => &[Kind::Int(Int::I32), Kind::Int(Int::I64)],
+            };
+            for kind in kinds {
+                let args = vec![0x3f00; which.arity()];
+                assert!(intrinsic(*which, *kind, &args).is_some(), "{} of {kind:?}", which.name());
+            }
+        }
+    }
+
+    #[test]
+    fn functions_agree_with_the_standard_library() {
+        for x in [-2.5, -1.0, -0.3, 0.0, 1e-9, 0.7, 1.0, 3.0, 20.0] {
+            let near = |which, want: f64| {
+                let got = f64_of(which, &[x]);
+                assert!(got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= want.abs() * 4.5e-16, "{} of {x}: {got} {want}", which.name());
+            };
+            near(Intrinsic::Sin, x.sin());
+            near(Intrinsic::Cos, x.cos());
+            near(Intrinsic::Exp, x.exp());
+            near(Intrinsic::Log, x.ln());
+            near(Intrinsic::Cbrt, x.cbrt());
+            near(Intrinsic::Atan, x.atan());
+            near(Intrinsic::Tanh, x.tanh());
+            near(Intrinsic::Rsqrt, 1.0 / x.sqrt());
+        }
+        assert_eq!(f64_of(Intrinsic::Pow, &[2.0, 10.0]), 1024.0);
+        assert_eq!(f64_of(Intrinsic::Atan2, &[1.0, 1.0]), std::f64::consts::FRAC_PI_4);
+    }
+
+    #[test]
+    fn functions_of_pi_are_exact_where_they_can_be() {
+        assert_eq!(f64_of(Intrinsic::Sinpi, &[0.5]), 1.0);
+        assert_eq!(f64_of(Intrinsic::Sinpi, &[1.5]), -1.0);
+        assert_eq!(f64_of(Intrinsic::Sinpi, &[-0.5]), -1.0);
+        assert_eq!(f64_of(Intrinsic::Sinpi, &[1e15]), 0.0);
+        assert_eq!(f64_of(Intrinsic::Cospi, &[0.5]), 0.0);
+        assert_eq!(f64_of(Intrinsic::Cospi, &[1.0]), -1.0);
+        assert_eq!(f64_of(Intrinsic::Cospi, &[-1.5]), 0.0);
+        assert_eq!(f64_of(Intrinsic::Cospi, &[4.0]), 1.0);
+        assert!((f64_of(Intrinsic::Sinpi, &[0.25]) - std::f64::consts::FRAC_1_SQRT_2).abs() < 2e-16);
+    }
+}
