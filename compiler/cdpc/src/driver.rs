@@ -2,20 +2,25 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
-use std::thread::JoinHandle;
 
-use cdp_core::diag::{Diagnostic, Diagnostics};
-use cdp_core::ir::Module;
+use cdp_backend::Libdevice;
+use cdp_core::diag::Diagnostics;
+use cdp_core::ir::{self, Module, PlaceBase};
 use cdp_core::lower::{self, LowerOptions};
+use cdp_core::pass::{self, LaunchAbi, LaunchOptions, LaunchSite};
 use cdp_core::source::{FileId, SourceMap};
 use cdp_core::syntax::ast;
-use cdp_core::{pass, sema, syntax, verify};
+use cdp_core::types::Space;
+use cdp_core::verify;
+use cdp_core::{imports, sema, syntax};
+use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
-use cdp_runtime::{Arch, CubinInfo, LinkOptions, Linker, Toolkit, layout_check};
+use cdp_runtime::{Arch, Component, CubinInfo, LinkOptions, Linker, Toolkit, layout_check};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Message, Result};
 use crate::input::{self, Source};
-use crate::options::Compile;
+use crate::manifest;
+use crate::options::{self, Compile};
 use crate::report::Reporter;
 
 /// A source without errors, as IR.
@@ -23,22 +28,34 @@ use crate::report::Reporter;
 pub struct Front {
     /// The texts.
     pub sources: SourceMap,
-    /// The source's file.
+    /// The source's file; others are those that it imports.
     pub file: FileId,
-    /// The tree.
-    pub tree: ast::File,
-    /// The IR, launches whole.
+    /// The trees, the source's first.
+    pub trees: Vec<ast::File>,
+    /// The IR, launches whole, as it is run on the executor.
     pub module: Module,
+    /// What is shown after the back end's part of the checks.
+    warnings: Diagnostics,
+}
+
+/// The IR as it is compiled.
+#[derive(Debug)]
+pub struct Lowered {
+    /// Launches are calls; variables that host code uses are visible to it.
+    pub module: Module,
+    /// What they were.
+    pub launches: Vec<LaunchSite>,
 }
 
 /// A source, and what compiling it further needs.
 pub struct Build<'a> {
     front: Front,
     reporter: &'a Reporter,
-    toolkit: Toolkit,
     arch: Arch,
-    /// Opening nvJitLink takes milliseconds, which it does while the source is compiled.
-    opening: RefCell<Option<JoinHandle<cdp_runtime::Result<Linker>>>>,
+    toolkit: OnceCell<Toolkit>,
+    compile: &'a Compile,
+    /// On its way while the source is compiled; `None` when no cubin is wanted, or once it is there.
+    opening: RefCell<Option<Opening>>,
     linker: OnceCell<Linker>,
 }
 
@@ -47,7 +64,7 @@ pub struct Build<'a> {
 pub struct Generated {
     /// The IR it was made from, as text.
     pub lowered_ir: String,
-    /// LLVM's representation after optimisation.
+    /// LLVM's representation after optimisation; empty unless it was asked for.
     pub llvm_ir: String,
     /// PTX.
     pub ptx: String,
@@ -62,4 +79,247 @@ pub struct Linked {
     pub cubin: Vec<u8>,
     /// What it says of itself.
     pub info: CubinInfo,
+}
+
+impl Front {
+    /// Parses, checks and lowers.
+    ///
+    /// # Errors
+    /// The source's errors, all of them shown.
+    pub fn new(source: Source, fmad: bool, reporter: &Reporter) -> Result<Self> {
+        let mut sources = SourceMap::new();
+        let file = sources.add(source.name, source.text);
+        let (trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
+        let (program, meaning) = sema::check(&trees, &sources, sema::Options { fmad });
+        found.extend(meaning);
+        let mut module = Module::default();
+        if !found.has_errors() {
+            let (lowered, flow) = lower::lower(program, &LowerOptions { fmad });
+            found.extend(flow);
+            module = lowered;
+        }
+        if found.has_errors() {
+            reporter.diagnostics(&sources, &found.finish())?;
+            return Err(Failure::bug("an error was found and not shown"));
+        }
+        verified(&module, "lowering")?;
+        Ok(Self { sources, file, trees, module, warnings: found })
+    }
+
+    /// Folds constants and lowers the launches. Shows what was found up to here.
+    fn lower_launches(&self, options: &LaunchOptions, reporter: &Reporter) -> Result<Lowered> {
+        let mut module = self.module.clone();
+        show_to_host(&mut module);
+        pass::const_fold(&mut module);
+        pass::simplify(&mut module);
+        let (launches, found) = pass::lower_launches(&mut module, options);
+        let mut all = self.warnings.clone();
+        all.extend(found);
+        reporter.diagnostics(&self.sources, &all.finish())?;
+        verified(&module, "the lowering of launches")?;
+        Ok(Lowered { module, launches })
+    }
+
+    /// The checks that go with code generation, for whoever generates none.
+    ///
+    /// # Errors
+    /// The source's errors, all of them shown.
+    pub fn check(&self, reporter: &Reporter) -> Result<()> {
+        self.lower_launches(&LaunchOptions::default(), reporter).map(|_| ())
+    }
+}
+
+/// Makes the variables that host code names visible to the driver, which finds them by their symbols.
+fn show_to_host(module: &mut Module) {
+    let info = verify::ModuleInfo::new(module);
+    let mut used = Vec::new();
+    for (_, function) in module.functions().filter(|(id, _)| info.is_on_host(*id)) {
+        for statement in function.blocks.iter().flat_map(|block| &block.statements) {
+            statement.kind.each_place(&mut |place| {
+                if let PlaceBase::Global(id) = place.base {
+                    used.push(id);
+                }
+            });
+        }
+    }
+    for id in used {
+        if let Some(global) = module.globals.get_mut(id.index()) {
+            global.exported |= global.space != Space::Shared;
+        }
+    }
+}
+
+/// A module that breaks the IR's rules is a fault of the stage that made it.
+fn verified(module: &Module, stage: &str) -> Result<()> {
+    verify::verify(module).map(|_| ()).map_err(|errors| {
+        let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::bug(format!("{stage} made a module that breaks the rules of the IR")).note(list.join("\n"))
+    })
+}
+
+/// The formatted text.
+///
+/// # Errors
+/// The source's syntax errors, shown.
+pub fn format(source: Source, reporter: &Reporter) -> Result<String> {
+    let mut sources = SourceMap::new();
+    let file = sources.add(source.name, source.text.clone());
+    match syntax::format(file, &source.text) {
+        Ok(text) => Ok(text),
+        Err(found) => {
+            reporter.diagnostics(&sources, &found.finish())?;
+            Err(Failure::bug("an error was found and not shown"))
+        }
+    }
+}
+
+impl<'a> Build<'a> {
+    /// Reads and checks a source, while the linker is opened if a cubin is wanted.
+    ///
+    /// # Errors
+    /// An unknown architecture, an unreadable source, the source's errors.
+    pub fn begin(path: &Path, compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
+        let arch = compile.arch()?;
+        let opening = cubin.then(|| Linker::open_in_background(compile.toolkit.search()));
+        let front = Front::new(input::read(path)?, compile.fmad, reporter)?;
+        let (toolkit, linker) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { front, reporter, arch, compile, toolkit, opening: RefCell::new(opening), linker })
+    }
+
+    /// The IR, launches whole.
+    pub const fn module(&self) -> &Module {
+        &self.front.module
+    }
+
+    /// The texts.
+    pub const fn sources(&self) -> &SourceMap {
+        &self.front.sources
+    }
+
+    /// The toolkit; searched at the first call.
+    pub fn toolkit(&self) -> &Toolkit {
+        self.toolkit.get_or_init(|| Toolkit::find_with(&self.compile.toolkit.search()))
+    }
+
+    /// The source's name.
+    pub fn source_name(&self) -> &str {
+        self.front.sources.name(self.front.file)
+    }
+
+    /// The names of all files, the source's first.
+    pub fn file_names(&self) -> Vec<&str> {
+        self.front.sources.files().map(|(_, file)| file.name.as_str()).collect()
+    }
+
+    /// The source's lines.
+    pub fn source_lines(&self) -> Vec<&str> {
+        self.front.sources.get(self.front.file).map(|file| file.text.lines().collect()).unwrap_or_default()
+    }
+
+    /// The trees as text.
+    pub fn ast_text(&self) -> String {
+        self.front.trees.iter().map(|tree| format!("{tree:#?}\n")).collect()
+    }
+
+    /// The IR as text, launches whole.
+    pub fn ir_text(&self) -> String {
+        ir::print(&self.front.module)
+    }
+
+    /// Shows the source's warnings, for commands that generate no code.
+    ///
+    /// # Errors
+    /// What only code generation checks.
+    pub fn check(&self) -> Result<()> {
+        self.front.check(self.reporter)
+    }
+
+    /// Lowers the launches and generates code.
+    ///
+    /// # Errors
+    /// What the launch interface or the GPU cannot do, a missing libdevice, faults of ours.
+    pub fn generate(&self, texts: bool) -> Result<Generated> {
+        let abi = match self.compile.launch_abi {
+            options::LaunchAbi::Auto => LaunchAbi::Auto,
+            options::LaunchAbi::V1 => LaunchAbi::V1,
+            options::LaunchAbi::V2 => LaunchAbi::V2,
+        };
+        let launch = LaunchOptions { abi, max_param_bytes: self.compile.max_param_bytes.into(), ..LaunchOptions::default() };
+        let lowered = self.front.lower_launches(&launch, self.reporter)?;
+        let options = self.backend_options(texts)?;
+        let output = cdp_backend::compile(&lowered.module, &self.front.sources, &options).map_err(|error| self.refused(&error))?;
+        let manifest = manifest::of(&self.front, &lowered, &output, self.arch)?;
+        let lowered_ir = if texts { ir::print(&lowered.module) } else { String::new() };
+        Ok(Generated { lowered_ir, llvm_ir: output.llvm_ir_optimised, ptx: output.ptx, manifest })
+    }
+
+    fn backend_options(&self, texts: bool) -> Result<cdp_backend::Options> {
+        let target = cdp_backend::Target::new(&self.arch.to_string())
+            .map_err(|error| Failure::usage(format!("the code generator does not know {}: {error}", self.arch)))?;
+        let libdevice = self.toolkit().get(Component::Libdevice).map_or(Libdevice::Missing, |found| Libdevice::File(found.path.clone()));
+        Ok(cdp_backend::Options {
+            opt_level: self.compile.level,
+            lineinfo: self.compile.lineinfo,
+            ftz: self.compile.ftz,
+            fast_math: self.compile.fast_math,
+            libdevice,
+            emit_llvm_ir: texts,
+            ..cdp_backend::Options::new(target, self.source_name().to_owned())
+        })
+    }
+
+    /// What the back end refuses, as the user sees it.
+    fn refused(&self, error: &cdp_backend::Error) -> Failure {
+        use cdp_backend::Error;
+        let place = error.span().map(|span| {
+            let at = self.front.sources.line_column(span);
+            format!("asked for at {}:{}:{}", self.front.sources.name(span.file), at.line, at.column)
+        });
+        let failure = match error {
+            Error::Libdevice { function, .. } => match self.toolkit().require(Component::Libdevice) {
+                Err(missing) => Failure::from(missing).note(format!("`{function}` is one of its functions")),
+                Ok(_) => Failure::usage(error.to_string()),
+            },
+            _ if error.is_bug() => Failure::bug(error.to_string()),
+            _ => Failure::program(error.to_string()),
+        };
+        match place {
+            Some(place) => failure.note(place),
+            None => failure,
+        }
+    }
+
+    /// Links PTX to a cubin, and compares its parameter layout with the compiler's.
+    ///
+    /// # Errors
+    /// A missing toolkit, the assembler's or the linker's complaints, a layout that differs.
+    pub fn link(&self, code: &Generated) -> Result<Linked> {
+        let linker = self.linker()?;
+        let options = LinkOptions {
+            level: self.compile.level,
+            lineinfo: self.compile.lineinfo,
+            device_runtime: code.manifest.needs_device_runtime,
+            keep_refused_ptx: Some(std::env::temp_dir().join(format!("cdpc-refused-{}.ptx", std::process::id()))),
+            ..LinkOptions::new(self.arch)
+        };
+        let cubin = linker.link_ptx(&code.ptx, &options)?;
+        if !cubin.log.trim().is_empty() {
+            let message = Message { text: "the linker has something to say".to_owned(), notes: vec![cubin.log], ..Message::default() };
+            self.reporter.message("warning", &message);
+        }
+        let info = CubinInfo::parse(&cubin.bytes)?;
+        layout_check::check(&code.manifest, &info)?;
+        Ok(Linked { cubin: cubin.bytes, info })
+    }
+
+    fn linker(&self) -> Result<&Linker> {
+        if let Some(linker) = self.linker.get() {
+            return Ok(linker);
+        }
+        let opened = match self.opening.take() {
+            Some(opening) => opening.wait()?,
+            None => Linker::new(self.toolkit().clone())?,
+        };
+        Ok(self.linker.get_or_init(|| opened))
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::crash;
+
 /// The program or its source is at fault.
 pub const PROGRAM: u8 = 1;
 /// The arguments or the machine are at fault.
@@ -90,8 +92,6 @@ impl Failure {
     }
 }
 
-use crate::crash;
-
 impl From<cdp_runtime::Error> for Failure {
     fn from(error: cdp_runtime::Error) -> Self {
         let exit = if error.is_compiler_bug() {
@@ -101,13 +101,13 @@ impl From<cdp_runtime::Error> for Failure {
         } else {
             PROGRAM
         };
-        let message = Message {
-            code: Some(error.code().to_owned()),
-            text: error.message(),
-            notes: error.notes(),
-            helps: error.helps(),
-        };
-        Self::Say { exit, message }
+        Self::Say { exit, message: Message::from(&error) }
+    }
+}
+
+impl From<&cdp_runtime::Error> for Message {
+    fn from(error: &cdp_runtime::Error) -> Self {
+        Self { code: Some(error.code().to_owned()), text: error.message(), notes: error.notes(), helps: error.helps() }
     }
 }
 

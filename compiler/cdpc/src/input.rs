@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use cdp_core::imports::Found;
 
 use crate::failure::{Failure, Result};
 
@@ -15,6 +17,9 @@ pub struct Source {
     pub text: String,
 }
 
+/// What standard input is called.
+pub const STDIN: &str = "<stdin>";
+
 /// Reads a file, or standard input for `-`.
 ///
 /// # Errors
@@ -24,7 +29,7 @@ pub fn read(path: &Path) -> Result<Source> {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut bytes);
         read.map_err(|error| Failure::file("read", Path::new("standard input"), &error))?;
-        ("<stdin>".to_owned(), bytes)
+        (STDIN.to_owned(), bytes)
     } else {
         if path.is_dir() {
             let wrong = Failure::usage(format!("`{}` is a folder, not a source file", path.display()));
@@ -38,6 +43,36 @@ pub fn read(path: &Path) -> Result<Source> {
         Ok(text) => Ok(Source { name, text: text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text) }),
         Err(error) => Err(not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to())),
     }
+}
+
+/// Reads an imported file: its path is relative to the file that imports it, or to the current folder where that is standard input.
+///
+/// # Errors
+/// Why not, as the end of a sentence.
+pub fn import(from: &str, path: &str) -> std::result::Result<Found, String> {
+    let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+    let place = folder.join(path);
+    match read(&place) {
+        // one name for one file, however it was reached, so that it is taken once
+        Ok(source) => Ok(Found { name: normal(&place).display().to_string(), text: source.text }),
+        Err(Failure::Say { message, .. }) => Err(message.text),
+        Err(_) => Err("it cannot be read".to_owned()),
+    }
+}
+
+/// The path without `.` and, where that is safe, without `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) && !out.is_symlink() => {
+                out.pop();
+            }
+            _ => out.push(part),
+        }
+    }
+    out
 }
 
 fn not_utf8(name: &str, bytes: &[u8], at: usize) -> Failure {

@@ -7,7 +7,7 @@
 //! - [`command`]: one module a command
 //! - [`driver`]: source to PTX to cubin, one function a stage
 //! - [`listing`]: reading back what was generated
-//! - [`device`], [`execute`]: what `host fn`s and tests run on, and running them; [`protocol`]: what a process that runs tests tells
+//! - [`device`], [`gpu`], [`execute`]: what `host fn`s and tests run on, and running them; [`protocol`]: what a process that runs tests tells
 //! - [`input`], [`artefact`], [`report`], [`terminal`]: the rim: reading, writing, showing
 //! - [`failure`]: why a command stops, and its exit code
 //!
@@ -21,8 +21,10 @@ mod device;
 mod driver;
 mod execute;
 mod failure;
+mod gpu;
 mod input;
 mod listing;
+mod manifest;
 mod options;
 mod protocol;
 mod report;

@@ -76,21 +76,29 @@ impl Reporter {
     /// [`Failure::Told`] when one of them is an error.
     pub fn diagnostics(&self, sources: &SourceMap, list: &[Diagnostic]) -> Result<()> {
         if !list.is_empty() || self.show.error_format == ErrorFormat::Sarif {
-            let text = match self.show.error_format {
-                ErrorFormat::Human => {
-                    let options = HumanOptions { color: self.show.color.wanted(Stream::Err), ..HumanOptions::default() };
-                    render::human(sources, list, &options) + &summary(list)
-                }
-                ErrorFormat::Short => render::short(sources, list),
-                ErrorFormat::Json => render::json(sources, list),
-                ErrorFormat::Sarif => render::sarif(sources, list),
-            };
+            let mut text = self.render(sources, list);
+            if self.show.error_format == ErrorFormat::Human {
+                text.push_str(&summary(list));
+            }
             terminal::say(&text);
         }
         if list.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(Failure::Told(PROGRAM));
         }
         Ok(())
+    }
+
+    /// Diagnostics as text.
+    pub fn render(&self, sources: &SourceMap, list: &[Diagnostic]) -> String {
+        match self.show.error_format {
+            ErrorFormat::Human => {
+                let options = HumanOptions { color: self.show.color.wanted(Stream::Err), ..HumanOptions::default() };
+                render::human(sources, list, &options)
+            }
+            ErrorFormat::Short => render::short(sources, list),
+            ErrorFormat::Json => render::json(sources, list),
+            ErrorFormat::Sarif => render::sarif(sources, list),
+        }
     }
 
     /// Shows why a command stopped, unless that was told already.
@@ -101,7 +109,12 @@ impl Reporter {
 
     /// Shows something that is not at a place of the source.
     pub fn message(&self, severity: &str, message: &Message) {
-        terminal::say(&match self.show.error_format {
+        terminal::say(&self.render_message(severity, message));
+    }
+
+    /// The same as text.
+    pub fn render_message(&self, severity: &str, message: &Message) -> String {
+        match self.show.error_format {
             ErrorFormat::Human => human(severity, message, self.style_err()),
             ErrorFormat::Short => format!("cdpc: {severity}{}: {}\n", code(message), message.text),
             ErrorFormat::Json | ErrorFormat::Sarif => {
@@ -111,7 +124,7 @@ impl Reporter {
                 });
                 format!("{value}\n")
             }
-        });
+        }
     }
 }
 

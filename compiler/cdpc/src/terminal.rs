@@ -55,6 +55,11 @@ pub fn print(bytes: impl AsRef<[u8]>) -> Result<()> {
     }
 }
 
+/// Standard output for a program that runs here; whoever writes flushes.
+pub fn writer() -> impl io::Write {
+    io::BufWriter::new(io::stdout())
+}
+
 /// Writes to standard error: what there is to say. That it cannot be said is nowhere to be said.
 pub fn say(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());

@@ -8,6 +8,7 @@ use super::layout;
 use crate::artefact::{self, Artefact, Target};
 use crate::driver::{Build, Generated, Linked};
 use crate::failure::{Failure, Result};
+use crate::input;
 use crate::listing::{ptx, sass};
 use crate::options::Compile;
 use crate::report::Reporter;
@@ -85,15 +86,19 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     }
     let targets = targets(args, &kinds)?;
     let build = Build::begin(&args.file, &args.compile, reporter, kinds.iter().any(|kind| kind.needs_cubin()))?;
-    let code = if kinds.iter().any(|kind| kind.needs_code()) { Some(build.generate(&args.compile)?) } else { None };
+    let texts = kinds.iter().any(|kind| matches!(kind, Emit::LoweredIr | Emit::LlvmIr));
+    let code = if kinds.iter().any(|kind| kind.needs_code()) { Some(build.generate(texts)?) } else { None };
     let linked = match &code {
-        Some(code) if kinds.iter().any(|kind| kind.needs_cubin()) => Some(build.link(code, &args.compile)?),
+        Some(code) if kinds.iter().any(|kind| kind.needs_cubin()) => Some(build.link(code)?),
         _ => None,
     };
+    if code.is_none() {
+        build.check()?;
+    }
     let mut artefacts = Vec::new();
     for (kind, target) in kinds.iter().zip(&targets) {
         let bytes = match kind {
-            Emit::DepInfo => rule(&kinds, &targets, &args.file).into_bytes(),
+            Emit::DepInfo => rule(&kinds, &targets, &args.file, &build.file_names()).into_bytes(),
             _ => bytes(*kind, &build, code.as_ref(), linked.as_ref())?,
         };
         artefacts.push(Artefact { target: target.clone(), bytes });
@@ -147,19 +152,19 @@ fn targets(args: &Args, kinds: &[Emit]) -> Result<Vec<Target>> {
 }
 
 /// A rule that says what the other artefacts are made from.
-fn rule(kinds: &[Emit], targets: &[Target], source: &Path) -> String {
+fn rule(kinds: &[Emit], targets: &[Target], source: &Path, files: &[&str]) -> String {
     let escape = |path: &Path| path.display().to_string().replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ");
     let made = kinds.iter().zip(targets).filter_map(|(kind, target)| match target {
         Target::File(path) if *kind != Emit::DepInfo => Some(escape(path)),
         _ => None,
     });
     let mut made: Vec<String> = made.collect();
-    if source == Path::new("-") {
-        return String::new();
-    }
     if made.is_empty() {
         made.push(escape(Path::new(source.file_stem().unwrap_or_default())) + ".cubin");
     }
-    // the second rule keeps make going when the source is renamed
-    format!("{}: {}\n\n{}:\n", made.join(" "), escape(source), escape(source))
+    // standard input is no file that make could look at
+    let files: Vec<String> = files.iter().filter(|file| **file != input::STDIN).map(|file| escape(Path::new(file))).collect();
+    // the rules without a recipe keep make going when a file is renamed
+    let renamed: String = files.iter().map(|file| format!("\n{file}:\n")).collect();
+    format!("{}: {}\n{renamed}", made.join(" "), files.join(" "))
 }

@@ -44,11 +44,11 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     // the line tables are what aligns the columns
     let compile = Compile { lineinfo: true, ..args.compile.clone() };
     let build = driver::Build::begin(&args.file, &compile, reporter, !args.no_sass)?;
-    let code = build.generate(&compile)?;
+    let code = build.generate(false)?;
     let machine = if args.no_sass {
         Vec::new()
     } else {
-        let linked = build.link(&code, &compile)?;
+        let linked = build.link(&code)?;
         let toolkit = build.toolkit();
         sass::functions(&sass::disassemble(toolkit.require(Component::Nvdisasm)?, &linked.cubin)?, build.source_name())
     };

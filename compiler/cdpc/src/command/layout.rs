@@ -42,8 +42,8 @@ pub enum Format {
 /// Those of the source, the toolkit, and a layout that differs.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let build = driver::Build::begin(&args.file, &args.compile, reporter, !args.no_cubin)?;
-    let code = build.generate(&args.compile)?;
-    let cubin = if args.no_cubin { None } else { Some(build.link(&code, &args.compile)?.info) };
+    let code = build.generate(false)?;
+    let cubin = if args.no_cubin { None } else { Some(build.link(&code)?.info) };
     terminal::print(match args.format {
         Format::Text => text(&code.manifest, cubin.as_ref(), reporter.style_out()),
         Format::Json => json_text(&code.manifest, cubin.as_ref())?,

@@ -128,7 +128,7 @@ struct Progress<'a> {
 
 impl File<'_> {
     fn run(&self) -> Result<Count> {
-        let front = match input::read(self.path).and_then(|source| Front::new(source, self.reporter)) {
+        let front = match input::read(self.path).and_then(|source| Front::new(source, self.args.compile.fmad, self.reporter)) {
             Ok(front) => front,
             Err(failure) => {
                 let broken = failure.exit_code();
@@ -137,7 +137,7 @@ impl File<'_> {
                 return Ok(Count { failed: 1, broken, ..Count::default() });
             }
         };
-        let names: Vec<String> = execute::tests(&front.module).into_iter().map(|test| test.name).collect();
+        let names: Vec<String> = execute::tests(&front.module);
         let wanted = |name: &str| match &self.args.filter {
             Some(text) => name.contains(text.as_str()) || self.path.to_string_lossy().contains(text.as_str()),
             None => true,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::device::{Choice, Opened};
+use crate::device::Choice;
 use crate::driver::Build;
-use crate::execute::{self, Ended};
+use crate::execute::{Entry, Runner};
 use crate::failure::{Failure, PROGRAM, Result};
 use crate::options::Compile;
 use crate::protocol::{self, Event};
@@ -35,36 +35,29 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let compile = args.device.compile(&args.compile)?;
     let build = Build::begin(&args.file, &compile, reporter, args.device.is_gpu())?;
-    let mut opened = Opened::new(args.device, &build, &compile)?;
+    let runner = Runner::new(args.device, &build)?;
     let Some(token) = &args.token else {
-        let main = execute::main(&build)?;
-        return match opened.run(&build, main) {
-            Ok(()) => Ok(()),
-            Err(ended) => Err(told(ended, &build, reporter)),
-        };
+        let ran = runner.run(Entry::Main, runner.device()?)?;
+        terminal::say(&ran.render(&build, reporter));
+        return if ran.passed { Ok(()) } else { Err(Failure::Told(PROGRAM)) };
     };
-    let tests = execute::tests(build.module());
-    for (index, test) in tests.iter().enumerate().filter(|(index, _)| args.tests.contains(index)) {
-        terminal::print(protocol::encode(token, &Event::Begin(index)))?;
+    for &test in &args.tests {
+        // before the event: a device that cannot be had is no test's fault
+        let device = runner.device()?;
+        terminal::print(protocol::encode(token, &Event::Begin(test)))?;
         let start = Instant::now();
-        let result = opened.run(&build, test.function);
-        let milliseconds = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let lost = matches!(&result, Err(ended) if ended.device_lost);
-        let told = match &result {
-            Ok(()) => String::new(),
-            Err(ended) => ended.render(&build, reporter),
+        let ran = runner.run(Entry::Test(test), device)?;
+        let event = Event::End {
+            test,
+            passed: ran.passed,
+            milliseconds: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
+            told: ran.render(&build, reporter),
         };
-        let event = Event::End { test: index, passed: result.is_ok(), milliseconds, told };
         terminal::print(protocol::encode(token, &event))?;
-        if lost {
+        if ran.device_lost {
             // whoever started this goes on with the rest in a new process
             return Err(Failure::Told(PROGRAM));
         }
     }
     Ok(())
-}
-
-fn told(ended: Ended, build: &Build<'_>, reporter: &Reporter) -> Failure {
-    terminal::say(&ended.render(build, reporter));
-    Failure::Told(PROGRAM)
 }

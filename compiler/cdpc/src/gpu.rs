@@ -1,0 +1,301 @@
+//! A GPU as host code sees one: the executor's `Device` over `cdp-runtime`.
+
+use std::collections::BTreeMap;
+
+use cdp_executor::device::{CudaError, Device, KernelLaunch};
+use cdp_runtime::gpu::AddressSpace;
+use cdp_runtime::{Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream};
+
+const SUCCESS: CudaError = 0;
+const INVALID_VALUE: CudaError = 1;
+const OUT_OF_MEMORY: CudaError = 2;
+const INVALID_CONFIGURATION: CudaError = 9;
+const INVALID_SYMBOL: CudaError = 13;
+const NO_DEVICE: CudaError = 100;
+const INVALID_DEVICE: CudaError = 101;
+const UNSUPPORTED_LIMIT: CudaError = 215;
+const INVALID_HANDLE: CudaError = 400;
+const UNKNOWN: CudaError = 999;
+
+/// A loaded module on a GPU, with what a host program has made so far.
+pub struct GpuDevice {
+    runtime: Runtime,
+    cubin: Vec<u8>,
+    manifest: Manifest,
+    /// The limits to go back to at a reset.
+    defaults: Limits,
+    // before the module, since dropping memory waits for kernels that use it
+    memory: AddressSpace,
+    module: Module,
+    streams: BTreeMap<u64, Stream>,
+    events: BTreeMap<u64, Event>,
+    next_handle: u64,
+    /// The first fault: after it, nothing works.
+    fault: Option<Error>,
+    /// The last failure that a number cannot tell all of, for example a configuration that no GPU accepts.
+    detail: Option<Error>,
+}
+
+impl GpuDevice {
+    /// Loads a cubin on the GPU with this number.
+    ///
+    /// # Errors
+    /// No driver, no such GPU, code that it cannot run.
+    pub fn new(number: i32, cubin: Vec<u8>, manifest: Manifest) -> cdp_runtime::Result<Self> {
+        let runtime = Runtime::with_options(&cdp_runtime::RuntimeOptions { device: number, ..Default::default() })?;
+        let defaults = runtime.context().limits()?;
+        let module = runtime.load_cubin(&cubin, &manifest, &LoadOptions::default())?;
+        let memory = AddressSpace::new(runtime.context().clone());
+        Ok(Self {
+            runtime,
+            cubin,
+            manifest,
+            defaults,
+            memory,
+            module,
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            next_handle: 0x100,
+            fault: None,
+            detail: None,
+        })
+    }
+
+    /// The fault that ended the context, if one did.
+    pub const fn fault(&self) -> Option<&Error> {
+        self.fault.as_ref()
+    }
+
+    /// What is known of the last failure of a call, beyond its number.
+    pub fn take_detail(&mut self) -> Option<Error> {
+        self.detail.take()
+    }
+
+    /// After the program: whether device output was lost.
+    ///
+    /// # Errors
+    /// [`Error::PrintfLost`].
+    pub fn check_output(&self) -> cdp_runtime::Result<()> {
+        if self.fault.is_some() {
+            return Ok(());
+        }
+        self.module.check_printf().map(|_| ())
+    }
+
+    fn context(&self) -> &Context {
+        self.runtime.context()
+    }
+
+    fn number(&mut self, result: cdp_runtime::Result<()>) -> CudaError {
+        match self.value(result) {
+            Ok(()) => SUCCESS,
+            Err(number) => number,
+        }
+    }
+
+    /// A result as host code sees it; what a number cannot tell is kept.
+    fn value<T>(&mut self, result: cdp_runtime::Result<T>) -> Result<T, CudaError> {
+        result.map_err(|error| {
+            let number = match &error {
+                Error::Cuda { error, .. } | Error::DeviceFault { error, .. } | Error::Limit { error: Some(error), .. } => {
+                    CudaError::try_from(error.number).unwrap_or(UNKNOWN)
+                }
+                Error::Limit { .. } | Error::OutOfBounds { .. } | Error::Arguments { .. } => INVALID_VALUE,
+                Error::Configuration { .. } => INVALID_CONFIGURATION,
+                Error::UnknownSymbol { .. } => INVALID_SYMBOL,
+                Error::NoDriver => NO_DEVICE,
+                Error::NoDevice { .. } => INVALID_DEVICE,
+                _ => UNKNOWN,
+            };
+            match error {
+                Error::DeviceFault { .. } if self.fault.is_none() => self.fault = Some(error),
+                Error::DeviceFault { .. } => {}
+                _ => self.detail = Some(error),
+            }
+            number
+        })
+    }
+
+    fn handle(&mut self) -> u64 {
+        self.next_handle += 1;
+        self.next_handle
+    }
+
+    /// 0 is the NULL stream.
+    fn with_stream(&mut self, stream: u64, work: impl FnOnce(&Self, Option<&Stream>) -> cdp_runtime::Result<()>) -> CudaError {
+        let result = match (stream, self.streams.get(&stream)) {
+            (0, _) => work(self, None),
+            (_, Some(found)) => work(self, Some(found)),
+            (_, None) => return INVALID_HANDLE,
+        };
+        self.number(result)
+    }
+}
+
+fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+impl Device for GpuDevice {
+    fn allocate(&mut self, bytes: u64) -> Result<u64, CudaError> {
+        let bytes = usize::try_from(bytes).map_err(|_| OUT_OF_MEMORY)?;
+        let result = self.memory.allocate(bytes);
+        self.value(result).map(|address| address.0)
+    }
+
+    fn free(&mut self, address: u64) -> CudaError {
+        if address == 0 || self.memory.free(DevicePtr(address)) { SUCCESS } else { INVALID_VALUE }
+    }
+
+    fn read(&mut self, address: u64, into: &mut [u8]) -> CudaError {
+        let result = self.memory.read(DevicePtr(address), into);
+        self.number(result)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> CudaError {
+        let result = self.memory.write(DevicePtr(address), from);
+        self.number(result)
+    }
+
+    fn clear(&mut self, address: u64, bytes: u64) -> CudaError {
+        let result = self.memory.fill(DevicePtr(address), size(bytes), 0);
+        self.number(result)
+    }
+
+    fn copy(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> CudaError {
+        self.with_stream(stream, |device, stream| device.memory.copy(DevicePtr(to), DevicePtr(from), size(bytes), stream))
+    }
+
+    fn global(&mut self, symbol: &str) -> Result<(u64, u64), CudaError> {
+        let result = self.memory.variable(self.module.loaded(), symbol);
+        match self.value(result) {
+            Ok((address, size)) => Ok((address.0, size as u64)),
+            // the driver says "not found"
+            Err(500) => Err(INVALID_SYMBOL),
+            Err(number) => Err(number),
+        }
+    }
+
+    fn launch(&mut self, launch: &KernelLaunch<'_>) -> CudaError {
+        let dim = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
+        self.with_stream(launch.stream, |device, stream| {
+            let config = LaunchConfig { grid: dim(launch.grid), block: dim(launch.block), shared: launch.shared, stream };
+            device.module.launch_raw(launch.kernel, &config, launch.params)
+        })
+    }
+
+    fn synchronize(&mut self) -> CudaError {
+        let result = self.runtime.synchronize();
+        self.number(result)
+    }
+
+    fn reset(&mut self) -> CudaError {
+        let result = self.runtime.synchronize();
+        let waited = self.number(result);
+        self.streams.clear();
+        self.events.clear();
+        self.memory = AddressSpace::new(self.context().clone());
+        // variables have their first values again only in a module that is loaded anew
+        let result = self.context().set_limits(&self.defaults).and_then(|_| {
+            self.runtime.load_cubin(&self.cubin, &self.manifest, &LoadOptions::default())
+        });
+        match self.value(result) {
+            Ok(module) => {
+                self.module = module;
+                waited
+            }
+            Err(number) => number,
+        }
+    }
+
+    fn stream_create(&mut self, flags: u32) -> Result<u64, CudaError> {
+        let result = self.context().create_stream_with(flags);
+        let stream = self.value(result)?;
+        let handle = self.handle();
+        self.streams.insert(handle, stream);
+        Ok(handle)
+    }
+
+    fn stream_destroy(&mut self, stream: u64) -> CudaError {
+        self.streams.remove(&stream).map_or(INVALID_HANDLE, |_| SUCCESS)
+    }
+
+    fn stream_synchronize(&mut self, stream: u64) -> CudaError {
+        if stream == 0 {
+            return self.synchronize();
+        }
+        self.with_stream(stream, |_, stream| stream.map_or(Ok(()), Stream::synchronize))
+    }
+
+    fn stream_wait_event(&mut self, stream: u64, event: u64, flags: u32) -> CudaError {
+        if flags != 0 {
+            return INVALID_VALUE;
+        }
+        if !self.events.contains_key(&event) {
+            return INVALID_HANDLE;
+        }
+        self.with_stream(stream, |device, stream| match (stream, device.events.get(&event)) {
+            (Some(stream), Some(event)) => stream.wait(event),
+            // the host waits for what the NULL stream would wait for, which keeps the order
+            (None, Some(event)) => event.synchronize(),
+            (_, None) => Ok(()),
+        })
+    }
+
+    fn event_create(&mut self, flags: u32) -> Result<u64, CudaError> {
+        let result = self.context().create_event_with(flags);
+        let event = self.value(result)?;
+        let handle = self.handle();
+        self.events.insert(handle, event);
+        Ok(handle)
+    }
+
+    fn event_record(&mut self, event: u64, stream: u64) -> CudaError {
+        if !self.events.contains_key(&event) {
+            return INVALID_HANDLE;
+        }
+        self.with_stream(stream, |device, stream| device.events.get(&event).map_or(Ok(()), |event| event.record(stream)))
+    }
+
+    fn event_synchronize(&mut self, event: u64) -> CudaError {
+        let Some(event) = self.events.get(&event) else { return INVALID_HANDLE };
+        let result = event.synchronize();
+        self.number(result)
+    }
+
+    fn event_elapsed(&mut self, start: u64, end: u64) -> Result<f32, CudaError> {
+        let (Some(start), Some(end)) = (self.events.get(&start), self.events.get(&end)) else { return Err(INVALID_HANDLE) };
+        let result = end.since(start);
+        self.value(result).map(|time| time.as_secs_f32() * 1000.0)
+    }
+
+    fn event_destroy(&mut self, event: u64) -> CudaError {
+        self.events.remove(&event).map_or(INVALID_HANDLE, |_| SUCCESS)
+    }
+
+    fn limit(&mut self, limit: i32) -> Result<u64, CudaError> {
+        let number = u32::try_from(limit).map_err(|_| UNSUPPORTED_LIMIT)?;
+        let result = self.context().limit_by_number(number);
+        self.value(result).map(|value| value as u64)
+    }
+
+    fn set_limit(&mut self, limit: i32, value: u64) -> CudaError {
+        let Ok(number) = u32::try_from(limit) else { return UNSUPPORTED_LIMIT };
+        let result = self.context().set_limit_by_number(number, size(value)).map(|_| ());
+        self.number(result)
+    }
+
+    fn attribute(&mut self, attribute: i32, device: i32) -> Result<i32, CudaError> {
+        let result = self.context().driver().attribute(device, attribute);
+        self.value(result)
+    }
+
+    fn device_count(&mut self) -> Result<i32, CudaError> {
+        let result = self.context().driver().devices();
+        self.value(result).map(|devices| i32::try_from(devices.len()).unwrap_or(i32::MAX))
+    }
+
+    fn current_device(&mut self) -> Result<i32, CudaError> {
+        Ok(self.context().device().ordinal)
+    }
+}
