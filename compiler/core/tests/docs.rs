@@ -1,0 +1,375 @@
+//! The documentation is held to the code.
+//!
+//! - Examples: a `cdp` block of a page is a whole file without any diagnostic. `cdp,fail,E0401` has exactly these codes; `cdp,fragment` is a
+//!   piece of a function's body that parses.
+//! - Tables: what stands between `<!-- NAME: … -->` and `<!-- end -->` is made here, from the compiler's own tables. `make bless` writes it anew.
+//! - The book: every page is in the summary, every link leads somewhere, every source file that is named exists.
+
+use cdp_core::builtins::{
+    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side, WarpOp,
+    named_constants,
+};
+use cdp_core::diag::{Code, Diagnostic};
+use cdp_core::lower::{self, LowerOptions};
+use cdp_core::source::SourceMap;
+use cdp_core::types::TypeTable;
+use cdp_core::{sema, syntax, verify};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The pages of the book, by file name.
+fn pages() -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = std::fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), read(&path)))
+        .collect();
+    list.sort();
+    list
+}
+
+// ------------------------------------------------------------------------------------------------------------- examples
+
+/// A fenced block: where it starts, what its fence says, its text.
+struct Example {
+    line: usize,
+    info: String,
+    text: String,
+}
+
+fn examples(page: &str) -> Vec<Example> {
+    let mut result: Vec<Example> = Vec::new();
+    let mut open = false;
+    for (index, line) in page.lines().enumerate() {
+        if let Some(info) = line.trim_start().strip_prefix("```") {
+            if !open {
+                result.push(Example { line: index + 1, info: info.trim().to_owned(), text: String::new() });
+            }
+            open = !open;
+        } else if open {
+            let text = &mut result.last_mut().unwrap().text;
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    assert!(!open, "a block is not closed");
+    result.retain(|example| example.info.split(',').next() == Some("cdp"));
+    result
+}
+
+/// Everything that the front end says of a file.
+fn diagnostics(name: &str, text: &str) -> Vec<Diagnostic> {
+    let mut sources = SourceMap::new();
+    let id = sources.add(name, text);
+    let (file, mut found) = syntax::parse(id, text);
+    if found.has_errors() {
+        return found.finish();
+    }
+    let (program, more) = sema::check(&[file], &sources, sema::Options::default());
+    found.extend(more);
+    if !found.has_errors() {
+        let (module, more) = lower::lower(program, &LowerOptions::default());
+        found.extend(more);
+        if !found.has_errors() {
+            let verified = verify::verify(&module);
+            assert!(verified.is_ok(), "{name}: {:?}", verified.err());
+        }
+    }
+    found.finish()
+}
+
+/// What is wrong with an example, if anything.
+fn check_example(place: &str, example: &Example) -> Option<String> {
+    let mut words = example.info.split(',').skip(1);
+    match words.next() {
+        None => {
+            let found = diagnostics(place, &example.text);
+            let list: Vec<String> = found.iter().map(|d| format!("{}: {}", d.code.id(), d.message)).collect();
+            (!list.is_empty()).then(|| format!("{place}: {}", list.join("; ")))
+        }
+        Some("fail") => {
+            let wanted: Vec<&str> = words.collect();
+            let mut codes: Vec<&str> = diagnostics(place, &example.text).iter().map(|d| d.code.id()).collect();
+            codes.dedup();
+            (wanted != codes || codes.is_empty()).then(|| format!("{place}: has {codes:?}, the fence says {wanted:?}"))
+        }
+        Some("fragment") => {
+            let text = format!("kernel fragment() {{\n{}}}\n", example.text);
+            let mut sources = SourceMap::new();
+            let id = sources.add(place, text.as_str());
+            let (_, found) = syntax::parse(id, &text);
+            let list: Vec<String> = found.iter().map(|d| d.message.clone()).collect();
+            (!list.is_empty()).then(|| format!("{place}: does not parse: {}", list.join("; ")))
+        }
+        Some(other) => Some(format!("{place}: the fence says `{other}`, which means nothing")),
+    }
+}
+
+#[test]
+fn examples_are_true() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    let readme = [("../README.md".to_owned(), read(&root().join("README.md")))];
+    for (name, page) in pages().iter().chain(&readme) {
+        for example in examples(page) {
+            count += 1;
+            wrong.extend(check_example(&format!("docs/{name}:{}", example.line), &example));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 30, "only {count} examples found");
+}
+
+#[test]
+fn wrong_examples_are_found() {
+    let example = |info: &str, text: &str| Example { line: 1, info: info.to_owned(), text: text.to_owned() };
+    assert!(check_example("a", &example("cdp", "kernel k() { k(); }")).is_some());
+    assert!(check_example("a", &example("cdp,fail,E0401", "kernel k() { k(); }")).is_none());
+    assert!(check_example("a", &example("cdp,fail", "kernel k() { k(); }")).is_some());
+    assert!(check_example("a", &example("cdp,fail,E0401", "kernel k() {}")).is_some());
+    assert!(check_example("a", &example("cdp,fragment", "let x = ;")).is_some());
+    assert!(check_example("a", &example("cdp,fragment", "let x = unknown;")).is_none());
+    assert_eq!(examples("```cdp\na\n```\n\n```c\nb\n```\n").len(), 1);
+}
+
+// --------------------------------------------------------------------------------------------------------------- tables
+
+fn row(out: &mut String, cells: &[&str]) {
+    // infallible: a String takes everything
+    let _ = writeln!(out, "| {} |", cells.join(" | "));
+}
+
+fn head(cells: &[&str]) -> String {
+    let mut out = String::new();
+    row(&mut out, cells);
+    row(&mut out, &vec!["---"; cells.len()]);
+    out
+}
+
+const fn domain(domain: Domain) -> &'static str {
+    match domain {
+        Domain::Float => "`f32` or `f64`, the result alike",
+        Domain::AnyFloat => "`f16`, `bf16`, `f32` or `f64`, the result alike",
+        Domain::F32 => "`f32`, the result alike",
+        Domain::FloatToBool => "`f32` or `f64`, gives `bool`",
+        Domain::FloatInt => "`f32` or `f64` and an `i32`, the result as the first",
+        Domain::Number => "any integer or float type, the result alike",
+        Domain::Integer => "any integer type, the result alike",
+        Domain::BitsToInt => "32- or 64-bit integer, gives `i32`",
+        Domain::Bits => "32- or 64-bit integer, the result alike",
+        Domain::U32 => "`u32`, the result alike",
+        Domain::FloatToBits => "`f32` or `f64`, gives `i32` or `i64`",
+        Domain::BitsToFloat => "32- or 64-bit integer, gives `f32` or `f64`",
+    }
+}
+
+fn registers() -> String {
+    let mut out = head(&["name", "type"]);
+    for register in Register::ALL {
+        let call = matches!(register, Register::Clock | Register::Clock64 | Register::GlobalTimer);
+        let name = format!("`{}{}`", register.name(), if call { "()" } else { "" });
+        row(&mut out, &[&name, &format!("`u{}`", register.bits())]);
+    }
+    out
+}
+
+fn intrinsics() -> String {
+    let mut out = head(&["name", "arguments", "types", "what it computes"]);
+    for intrinsic in Intrinsic::ALL {
+        let arity = intrinsic.arity().to_string();
+        row(&mut out, &[&format!("`{}`", intrinsic.name()), &arity, domain(intrinsic.domain()), intrinsic.doc()]);
+    }
+    out
+}
+
+fn barriers() -> String {
+    let mut out = head(&["name", "result", "what it does"]);
+    for op in BarrierOp::ALL {
+        let (args, result, text) = match op {
+            BarrierOp::Block => ("()", "none", "waits for all threads of the block, and makes their writes visible to each other"),
+            BarrierOp::BlockCount => ("(predicate)", "`i32`", "the same, and counts the threads whose predicate is true"),
+            BarrierOp::BlockAnd => ("(predicate)", "`bool`", "the same, and tells whether it is true for all"),
+            BarrierOp::BlockOr => ("(predicate)", "`bool`", "the same, and tells whether it is true for one"),
+            BarrierOp::Warp => ("()", "none", "waits for all lanes of the warp, or for those of a mask given as argument"),
+        };
+        row(&mut out, &[&format!("`{}{args}`", op.name()), result, text]);
+    }
+    out
+}
+
+fn atomics() -> String {
+    let scopes = [MemoryScope::Device, MemoryScope::Block, MemoryScope::System];
+    let mut out = head(&["device", "block", "system"]);
+    for op in AtomicOp::ALL {
+        let names: Vec<String> = scopes.iter().map(|scope| format!("`{}{}`", op.name(), scope.suffix())).collect();
+        row(&mut out, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    out
+}
+
+fn warps() -> String {
+    let mut out = head(&["name", "arguments", "result"]);
+    for op in WarpOp::ALL {
+        let (args, result) = match op {
+            WarpOp::ActiveMask => ("", "`u32`: the lanes that are here together"),
+            WarpOp::All => ("mask, predicate", "`bool`: whether the predicate is true in all lanes"),
+            WarpOp::Any => ("mask, predicate", "`bool`: whether it is true in one of them"),
+            WarpOp::Ballot => ("mask, predicate", "`u32`: one bit for each lane"),
+            WarpOp::Shfl => ("mask, value, lane, width", "the value of that lane"),
+            WarpOp::ShflUp => ("mask, value, delta, width", "the value of the lane `delta` below"),
+            WarpOp::ShflDown => ("mask, value, delta, width", "the value of the lane `delta` above"),
+            WarpOp::ShflXor => ("mask, value, lane mask, width", "the value of the lane whose number differs by these bits"),
+            WarpOp::MatchAny => ("mask, value", "`u32`: the lanes with the same value"),
+            WarpOp::ReduceAdd => ("mask, value", "the sum, modulo 2 to the 32nd"),
+            WarpOp::ReduceMin => ("mask, value", "the smallest value"),
+            WarpOp::ReduceMax => ("mask, value", "the largest value"),
+            WarpOp::ReduceAnd => ("mask, value", "bitwise and"),
+            WarpOp::ReduceOr => ("mask, value", "bitwise or"),
+            WarpOp::ReduceXor => ("mask, value", "bitwise exclusive or"),
+        };
+        row(&mut out, &[&format!("`{}`", op.name()), args, result]);
+    }
+    out
+}
+
+fn runtime() -> String {
+    let types = TypeTable::new();
+    let mut out = head(&["call", "where", "result", "what it does"]);
+    for call in RuntimeFn::ALL.iter().filter(|call| call.side() != Side::Internal) {
+        let params: Vec<String> = call
+            .params()
+            .iter()
+            .map(|param| match param {
+                RuntimeParam::Value(ty) => types.display(*ty),
+                RuntimeParam::Out(ty) => format!("&{}", types.display(*ty)),
+                RuntimeParam::OutPointer => "&pointer".to_owned(),
+                RuntimeParam::Address => "address".to_owned(),
+                RuntimeParam::ConstAddress => "const address".to_owned(),
+                RuntimeParam::Size => "size".to_owned(),
+                RuntimeParam::Dim3 => "dim3".to_owned(),
+                RuntimeParam::Kernel => "kernel".to_owned(),
+            })
+            .collect();
+        let side = match call.side() {
+            Side::Both => "device, host",
+            Side::Device => "device",
+            _ => "host",
+        };
+        let result =
+            if call.result() == TypeTable::VOID { "none".to_owned() } else { format!("`{}`", types.display(call.result())) };
+        row(&mut out, &[&format!("`{}({})`", call.name(), params.join(", ")), side, &result, call.doc()]);
+    }
+    out
+}
+
+/// Names with their values, of one kind.
+fn constants(kind: NamedKind) -> String {
+    let list: Vec<String> =
+        named_constants().filter(|c| c.kind == kind).map(|c| format!("`{}` ({})", c.name, c.value)).collect();
+    list.join(", ") + "\n"
+}
+
+fn codes() -> String {
+    let mut out = head(&["code", "title"]);
+    for code in Code::ALL {
+        row(&mut out, &[&format!("[{0}](#{0})", code.id()), code.title()]);
+    }
+    for code in Code::ALL {
+        let id = code.id();
+        let _ = write!(out, "\n<a id=\"{id}\"></a>\n\n{{{{#include ../compiler/core/src/diag/codes/{id}.md}}}}\n");
+    }
+    out
+}
+
+/// The tables: the page, the name in the comment before the table, and the text.
+fn tables() -> Vec<(&'static str, &'static str, String)> {
+    vec![
+        ("language.md", "registers", registers()),
+        ("language.md", "intrinsics", intrinsics()),
+        ("language.md", "barriers", barriers()),
+        ("language.md", "atomics", atomics()),
+        ("language.md", "warps", warps()),
+        ("language.md", "runtime", runtime()),
+        ("language.md", "streams", constants(NamedKind::Stream)),
+        ("language.md", "stream-flags", constants(NamedKind::StreamFlag)),
+        ("language.md", "event-flags", constants(NamedKind::EventFlag)),
+        ("language.md", "limits", constants(NamedKind::Limit)),
+        ("language.md", "copy-kinds", constants(NamedKind::CopyKind)),
+        ("language.md", "cache", constants(NamedKind::Cache)),
+        ("language.md", "attributes", constants(NamedKind::Attribute)),
+        ("language.md", "errors", constants(NamedKind::Error)),
+        ("error-index.md", "codes", codes()),
+    ]
+}
+
+#[test]
+fn tables_are_those_of_the_compiler() {
+    let bless = std::env::var_os("CDPC_BLESS").is_some();
+    for (page, name, text) in tables() {
+        let path = root().join("docs").join(page);
+        let old = read(&path);
+        let start = format!("<!-- {name}: made by compiler/core/tests/docs.rs -->\n\n");
+        let text = text + "\n";
+        let from = old.find(&start).unwrap_or_else(|| panic!("docs/{page} has no table `{name}`")) + start.len();
+        let rest = &old[from..];
+        let to = from + rest.find("<!-- end -->").unwrap_or_else(|| panic!("the table `{name}` of docs/{page} has no end"));
+        if old[from..to] == text {
+            continue;
+        }
+        assert!(bless, "the table `{name}` of docs/{page} is not what the compiler has; `make bless` writes it anew");
+        std::fs::write(&path, format!("{}{text}{}", &old[..from], &old[to..])).unwrap();
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------- the book
+
+#[test]
+fn every_page_is_in_the_summary() {
+    let summary = read(&root().join("docs/SUMMARY.md"));
+    for (name, page) in pages() {
+        if name != "SUMMARY.md" {
+            assert!(summary.contains(&format!("]({name})")), "docs/SUMMARY.md does not have {name}");
+            assert!(page.starts_with("# "), "docs/{name} does not start with its title");
+        }
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    for (name, page) in pages() {
+        for link in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap_or("");
+            if !file.is_empty() && !file.contains("://") {
+                assert!(root().join("docs").join(file).exists(), "docs/{name}: `{link}` does not exist");
+            }
+        }
+    }
+}
+
+/// Files and folders in backticks, from the root of the repository.
+#[test]
+fn files_that_are_named_exist() {
+    const TOPS: [&str; 8] =
+        ["compiler/", "runtime-shim/", "lang-tests/", "ptx-golden/", "docs/", "scripts/", "Cargo.toml", "Makefile"];
+    let mut count = 0;
+    for (name, page) in pages() {
+        for word in page.split('`').skip(1).step_by(2) {
+            let path = word.split_whitespace().next().unwrap_or("");
+            let plain = path == word && !word.contains(['*', '…', '<', '{']) && !word.contains("CODE");
+            if plain && TOPS.iter().any(|top| word.starts_with(top)) {
+                count += 1;
+                assert!(root().join(word).exists(), "docs/{name} names `{word}`, which does not exist");
+            }
+        }
+    }
+    assert!(count > 40, "only {count} files are named");
+}
