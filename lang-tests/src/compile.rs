@@ -6,7 +6,8 @@ use cdp_core::ir::Module;
 use cdp_core::lower::{self, LowerOptions};
 use cdp_core::source::SourceMap;
 use cdp_core::pass::{self, LaunchOptions};
-use cdp_core::{sema, syntax, verify};
+use cdp_core::{imports, sema, verify};
+use std::path::Path;
 
 /// What became of a source.
 #[derive(Debug)]
@@ -27,15 +28,16 @@ impl Outcome {
     }
 }
 
-/// Parses, checks and lowers a source, and runs the passes before code generation on a copy.
+/// Parses, checks and lowers a source, and runs the passes before code generation on a copy. Imports are read relative to `folder`.
 ///
 /// # Errors
 /// When the compiler made a module that its own verifier refuses.
-pub fn compile(name: &str, text: &str) -> Result<Outcome, String> {
+pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String> {
     let mut sources = SourceMap::new();
     let file = sources.add(name, text);
-    let (tree, mut diagnostics) = syntax::parse(file, text);
-    let (program, found) = sema::check(&[tree], &sources, sema::Options::default());
+    let mut read = |importer: &str, path: &str| read_import(folder, importer, path);
+    let (trees, mut diagnostics) = imports::parse_all(&mut sources, file, &mut read);
+    let (program, found) = sema::check(&trees, &sources, sema::Options::default());
     diagnostics.extend(found);
     if diagnostics.has_errors() {
         return Ok(Outcome { sources, diagnostics: diagnostics.finish(), module: None });
@@ -64,4 +66,21 @@ fn verified(module: Module) -> Result<Module, String> {
             Err(format!("the verifier refuses what the compiler made:\n{}", list.join("\n")))
         }
     }
+}
+
+/// An import, by a name relative to `folder`, so that renderings are the same everywhere.
+fn read_import(folder: &Path, importer: &str, path: &str) -> Result<imports::Found, String> {
+    let mut parts: Vec<&str> = importer.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            // the same file must get the same name, whichever way leads there
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let name = parts.join("/");
+    let text = std::fs::read_to_string(folder.join(&name)).map_err(|_| "there is no such file".to_owned())?;
+    Ok(imports::Found { name, text })
 }

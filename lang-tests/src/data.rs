@@ -20,7 +20,7 @@ pub struct Case {
     pub text: String,
 }
 
-/// Every `.cdp` file below a folder of the suite, sorted.
+/// Every `.cdp` file below a folder of the suite, sorted; but for its folder `imports`, which holds what cases import.
 ///
 /// # Errors
 /// When something cannot be read, or nothing is there.
@@ -32,7 +32,10 @@ pub fn cases(folder: &str) -> Result<Vec<Case>, String> {
         for entry in fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))? {
             let path = entry.map_err(|error| format!("{}: {error}", folder.display()))?.path();
             if path.is_dir() {
-                folders.push(path);
+                // what cases import is no case of its own
+                if path.file_name().is_none_or(|name| name != "imports" || folder != top) {
+                    folders.push(path);
+                }
             } else if path.extension().is_some_and(|extension| extension == "cdp") {
                 let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 let relative = path.strip_prefix(&top).unwrap_or(&path).with_extension("");
@@ -49,6 +52,12 @@ pub fn cases(folder: &str) -> Result<Vec<Case>, String> {
 }
 
 impl Case {
+    /// The folder that the file is in.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(root())
+    }
+
     /// The file's name without its folder, which diagnostics show.
     #[must_use]
     pub fn file_name(&self) -> String {

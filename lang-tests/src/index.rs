@@ -2,6 +2,7 @@
 
 use crate::compile::compile;
 use cdp_core::diag::Code;
+use std::path::Path;
 
 /// An explanation's parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +55,11 @@ pub fn check(code: Code) -> Result<(), String> {
     let Some((wrong, right)) = read(code).map_err(|error| format!("{file}: {error}"))?.examples else {
         return if needs_no_example(code) { Ok(()) } else { Err(format!("{file}: has no `Wrong:` and `Right:`")) };
     };
-    let outcome = compile("wrong.cdp", &wrong)?;
+    let outcome = compile(Path::new(""), "wrong.cdp", &wrong)?;
     if outcome.diagnostics.is_empty() || outcome.diagnostics.iter().any(|diagnostic| diagnostic.code != code) {
         return Err(format!("{file}: the wrong example must give {} and nothing else:\n{}", code.id(), outcome.rendering()));
     }
-    let outcome = compile("right.cdp", &right)?;
+    let outcome = compile(Path::new(""), "right.cdp", &right)?;
     if !outcome.diagnostics.is_empty() {
         return Err(format!("{file}: the right example must compile without a word:\n{}", outcome.rendering()));
     }

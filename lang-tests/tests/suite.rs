@@ -47,7 +47,7 @@ fn check_fail(case: &Case) -> Result<(), String> {
     if expected.is_empty() {
         return Err("a case of check-fail needs a `//~ CODE`".to_owned());
     }
-    let outcome = compile(&case.file_name(), &without_annotations(&case.text))?;
+    let outcome = compile(case.folder(), &case.file_name(), &without_annotations(&case.text))?;
     let difference = difference(&expected, &outcome.sources, &outcome.diagnostics);
     if !difference.is_empty() {
         return Err(format!("{}:\n{difference}\n{}", case.path.display(), outcome.rendering()));
@@ -57,13 +57,13 @@ fn check_fail(case: &Case) -> Result<(), String> {
 
 /// Not a word, and a module that the verifier accepts.
 fn check_pass(case: &Case) -> Result<(), String> {
-    let outcome = compile(&case.file_name(), &case.text)?;
+    let outcome = compile(case.folder(), &case.file_name(), &case.text)?;
     if outcome.diagnostics.is_empty() { Ok(()) } else { Err(outcome.rendering()) }
 }
 
 /// No error, and a module that the verifier accepts.
 fn run_compiles(case: &Case) -> Result<(), String> {
-    let outcome = compile(&case.file_name(), &case.text)?;
+    let outcome = compile(case.folder(), &case.file_name(), &case.text)?;
     match outcome.module {
         Some(_) => Ok(()),
         None => Err(outcome.rendering()),
