@@ -18,6 +18,11 @@ impl Lowering<'_> {
                 }
                 self.value_in_temporary(expression)
             }
+            // the address of what a pointer points at is the pointer
+            ExprKind::AddressOf(place) => match &place.kind {
+                PlaceKind::Deref(pointer) if pointer.ty == expression.ty => self.value(pointer),
+                _ => self.value_in_temporary(expression),
+            },
             _ => self.value_in_temporary(expression),
         }
     }
@@ -44,11 +49,14 @@ impl Lowering<'_> {
         let value = match &expression.kind {
             ExprKind::Const(constant) => Rvalue::Use(constant.clone().into()),
             ExprKind::Read(place, access) => return self.read_into(dst, place, *access, span),
-            ExprKind::AddressOf(place) => {
-                let target = self.place(place);
-                self.note_write(place);
-                self.address_of(place, target, expression)
-            }
+            ExprKind::AddressOf(place) => match &place.kind {
+                PlaceKind::Deref(pointer) if pointer.ty == expression.ty => return self.assign_to(dst, pointer),
+                _ => {
+                    let target = self.place(place);
+                    self.note_write(place);
+                    Rvalue::AddressOf(target)
+                }
+            },
             ExprKind::Unary(op, a) => Rvalue::Unary(*op, self.value(a)),
             ExprKind::Binary(op, a, b) => match self.fused(*op, expression.ty, a, b, span) {
                 Some(fused) => fused,
@@ -86,18 +94,6 @@ impl Lowering<'_> {
             _ => return self.perform(Some(dst), expression),
         };
         self.set(dst, value, span);
-    }
-
-    /// `&place`. The address of what a pointer points at is the pointer.
-    fn address_of(&self, source: &crate::typed::Place, target: crate::ir::Place, expression: &Expr) -> Rvalue {
-        match (&source.kind, target) {
-            (PlaceKind::Deref(pointer), crate::ir::Place { base: crate::ir::PlaceBase::Deref(operand), path })
-                if path.is_empty() && pointer.ty == expression.ty =>
-            {
-                Rvalue::Use(operand)
-            }
-            (_, target) => Rvalue::AddressOf(target),
-        }
     }
 
     /// Elements in order of declaration, evaluated in the order of writing.

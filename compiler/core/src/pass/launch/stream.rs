@@ -26,6 +26,40 @@ enum Source {
     Unknown,
 }
 
+/// By local: the local of which it holds the address, and nothing else ever; none where that is not so simple.
+type Addresses = HashMap<LocalId, Option<LocalId>>;
+
+/// Follows addresses through copies and conversions. The address of a part counts as that of the whole.
+fn addresses(function: &Function) -> Addresses {
+    let mut addresses = Addresses::new();
+    let statements = || function.blocks.iter().flat_map(|block| &block.statements);
+    // a round that changes nothing is the last one: a local goes from unknown to one target, and from that to none
+    loop {
+        let mut next = Addresses::new();
+        for statement in statements() {
+            let Some(dst) = statement.kind.destination() else { continue };
+            let target = match &statement.kind {
+                StatementKind::Assign { value: Rvalue::AddressOf(Place { base: PlaceBase::Local(local), .. }), .. } => {
+                    Some(*local)
+                }
+                StatementKind::Assign {
+                    value: Rvalue::Cast(_, Operand::Local(from)) | Rvalue::Use(Operand::Local(from)),
+                    ..
+                } => match addresses.get(from) {
+                    Some(target) => *target,
+                    None => continue,
+                },
+                _ => None,
+            };
+            next.entry(dst).and_modify(|known| *known = known.filter(|known| Some(*known) == target)).or_insert(target);
+        }
+        if next == addresses {
+            return addresses;
+        }
+        addresses = next;
+    }
+}
+
 /// The streams of one function.
 pub(super) struct Streams {
     sources: HashMap<LocalId, Vec<Source>>,
@@ -38,10 +72,9 @@ impl Streams {
             streams.add(LocalId(param), Source::Unknown);
         }
         let statements = || function.blocks.iter().flat_map(|block| &block.statements);
-        // address -> the local that it is of
-        let mut addresses: HashMap<LocalId, LocalId> = HashMap::new();
+        let addresses = addresses(function);
         for statement in statements() {
-            streams.note_writes(&statement.kind, &mut addresses);
+            streams.note_writes(&statement.kind, &addresses);
         }
         for statement in statements() {
             streams.note_escapes(&statement.kind, &addresses);
@@ -56,15 +89,13 @@ impl Streams {
         self.sources.entry(local).or_default().push(source);
     }
 
-    fn note_writes(&mut self, statement: &StatementKind, addresses: &mut HashMap<LocalId, LocalId>) {
+    fn note_writes(&mut self, statement: &StatementKind, addresses: &Addresses) {
         match statement {
             StatementKind::Assign { dst, value: Rvalue::Use(operand) } => self.add(*dst, Source::Copy(operand.clone())),
-            StatementKind::Assign { dst, value: Rvalue::AddressOf(Place { base: PlaceBase::Local(local), path }) } => {
-                // an address that is assigned twice, or of a part, is not followed
-                if !path.is_empty() || addresses.insert(*dst, *local).is_some_and(|other| other != *local) {
+            StatementKind::Assign { dst, value: Rvalue::AddressOf(Place { base: PlaceBase::Local(local), .. }) } => {
+                if addresses.get(dst) != Some(&Some(*local)) {
                     self.add(*local, Source::Unknown);
                 }
-                self.add(*dst, Source::Unknown);
             }
             StatementKind::Load { dst, place: Place { base: PlaceBase::Local(local), path }, .. } if path.is_empty() => {
                 self.add(*dst, Source::Copy(Operand::Local(*local)));
@@ -82,10 +113,16 @@ impl Streams {
     }
 
     /// An address may go to `cudaStreamCreateWithFlags` and nowhere else.
-    fn note_escapes(&mut self, statement: &StatementKind, addresses: &HashMap<LocalId, LocalId>) {
+    fn note_escapes(&mut self, statement: &StatementKind, addresses: &Addresses) {
+        if let StatementKind::Assign { dst, value: Rvalue::Cast(_, Operand::Local(from)) | Rvalue::Use(Operand::Local(from)) } =
+            statement
+            && addresses.get(dst) == addresses.get(from)
+        {
+            return;
+        }
         if let StatementKind::Runtime { call: RuntimeFn::StreamCreateWithFlags, args, .. } = statement {
             if let Some(Operand::Local(address)) = args.first()
-                && let Some(local) = addresses.get(address)
+                && let Some(Some(local)) = addresses.get(address)
             {
                 self.add(*local, Source::Created);
             }
@@ -97,9 +134,9 @@ impl Streams {
         statement.each_operand(&mut |operand| self.escape(operand, addresses));
     }
 
-    fn escape(&mut self, operand: &Operand, addresses: &HashMap<LocalId, LocalId>) {
+    fn escape(&mut self, operand: &Operand, addresses: &Addresses) {
         if let Operand::Local(local) = operand
-            && let Some(target) = addresses.get(local)
+            && let Some(Some(target)) = addresses.get(local)
         {
             self.add(*target, Source::Unknown);
         }
