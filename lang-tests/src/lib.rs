@@ -3,8 +3,8 @@
 //! - `check-fail/**/*.cdp`: sources with mistakes. `//~ E0203` behind a line names every code reported on it, `//~^ E0203` on the line
 //!   above, one `^` a line. The rendering must equal the `.stderr` file beside the source.
 //! - `check-pass/**/*.cdp`: sources without any diagnostic.
-//! - `run/**/*.cdp`: programs with `test` blocks, by section of the CUDA programming guide. Here they are compiled to verified IR; `cdpc
-//!   test lang-tests/run` runs them on a GPU or on the reference executor.
+//! - `run/**/*.cdp`: programs with `test` blocks, by section of the CUDA programming guide. Here they run on the reference executor; `cdpc test
+//!   lang-tests/run` runs them on a GPU. What they print must equal the `.stdout` file beside them, where there is one.
 //! - the error index: every code's explanation has one shape, its wrong example gives that code, its right one compiles.
 //!
 //! It deliberately does not test how commands behave: that is the command line's own suite.
@@ -12,4 +12,5 @@
 pub mod annotation;
 pub mod compile;
 pub mod data;
+pub mod execute;
 pub mod index;

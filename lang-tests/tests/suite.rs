@@ -4,6 +4,7 @@ use cdp_core::diag::Code;
 use lang_tests::annotation::{annotations, difference, without_annotations};
 use lang_tests::compile::compile;
 use lang_tests::data::{Case, cases, compare_blessed, no_orphans};
+use lang_tests::execute::run_tests;
 use lang_tests::index;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
 fn trials() -> Result<Vec<Trial>, String> {
     let mut trials = Vec::new();
     let kinds: [(&str, fn(&Case) -> Result<(), String>); 3] =
-        [("check-fail", check_fail), ("check-pass", check_pass), ("run", run_compiles)];
+        [("check-fail", check_fail), ("check-pass", check_pass), ("run", run)];
     for (kind, check) in kinds {
         for case in cases(kind)? {
             trials.push(trial(format!("{kind}/{}", case.name), move || check(&case)));
@@ -34,6 +35,7 @@ fn trials() -> Result<Vec<Trial>, String> {
     }
     trials.push(trial("rule/every_code_has_a_case".to_owned(), every_code_has_a_case));
     trials.push(trial("rule/no_orphans".to_owned(), || no_orphans("check-fail", "stderr")));
+    trials.push(trial("rule/no_orphans_of_run".to_owned(), || no_orphans("run", "stdout")));
     Ok(trials)
 }
 
@@ -61,13 +63,11 @@ fn check_pass(case: &Case) -> Result<(), String> {
     if outcome.diagnostics.is_empty() { Ok(()) } else { Err(outcome.rendering()) }
 }
 
-/// No error, and a module that the verifier accepts.
-fn run_compiles(case: &Case) -> Result<(), String> {
-    let outcome = compile(case.folder(), &case.file_name(), &case.text)?;
-    match outcome.module {
-        Some(_) => Ok(()),
-        None => Err(outcome.rendering()),
-    }
+/// No error, a module that the verifier accepts, and tests that pass on the reference device.
+fn run(case: &Case) -> Result<(), String> {
+    let printed = run_tests(&compile(case.folder(), &case.file_name(), &case.text)?)?;
+    let blessed = case.path.with_extension("stdout");
+    if blessed.exists() { compare_blessed(&blessed, &printed) } else { Ok(()) }
 }
 
 /// Every code that a source can show has a case, so that its rendering is blessed.
