@@ -4,8 +4,8 @@ use cdp_core::diag::render::{HumanOptions, human};
 use cdp_core::diag::{Diagnostic, Diagnostics};
 use cdp_core::ir::Module;
 use cdp_core::lower::{self, LowerOptions};
-use cdp_core::source::SourceMap;
 use cdp_core::pass::{self, LaunchOptions};
+use cdp_core::source::SourceMap;
 use cdp_core::{imports, sema, verify};
 use std::path::Path;
 

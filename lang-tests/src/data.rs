@@ -80,7 +80,10 @@ pub fn compare_blessed(path: &Path, output: &str) -> Result<(), String> {
         return fs::write(path, output).map_err(|error| format!("{}: {error}", path.display()));
     }
     let blessed = fs::read_to_string(path).map_err(|error| {
-        format!("{}: {error}\nto take the present output as the expected one: CDPC_BLESS=1 cargo test -p lang-tests", path.display())
+        format!(
+            "{}: {error}\nto take the present output as the expected one: CDPC_BLESS=1 cargo test -p lang-tests",
+            path.display()
+        )
     })?;
     if blessed == output {
         return Ok(());

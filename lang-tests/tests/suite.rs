@@ -74,9 +74,12 @@ fn run(case: &Case) -> Result<(), String> {
 fn every_code_has_a_case() -> Result<(), String> {
     let mut shown = BTreeSet::new();
     for case in cases("check-fail")? {
-        shown.extend(annotations(&case.text).map_err(|error| format!("{}: {error}", case.name))?.into_iter().map(|(_, code)| code));
+        shown.extend(
+            annotations(&case.text).map_err(|error| format!("{}: {error}", case.name))?.into_iter().map(|(_, code)| code),
+        );
     }
     let by_source = |code: &Code| index::read(*code).is_ok_and(|explanation| explanation.examples.is_some());
-    let missing: Vec<&str> = Code::ALL.iter().filter(|code| by_source(code) && !shown.contains(code)).map(|code| code.id()).collect();
+    let missing: Vec<&str> =
+        Code::ALL.iter().filter(|code| by_source(code) && !shown.contains(code)).map(|code| code.id()).collect();
     if missing.is_empty() { Ok(()) } else { Err(format!("no case of check-fail shows {}", missing.join(", "))) }
 }

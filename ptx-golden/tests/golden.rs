@@ -59,5 +59,9 @@ fn no_orphans(names: &BTreeSet<String>) -> Result<(), String> {
             orphans.push(name);
         }
     }
-    if orphans.is_empty() { Ok(()) } else { Err(format!("no case belongs to these; delete them from {}: {}", folder.display(), orphans.join(", "))) }
+    if orphans.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no case belongs to these; delete them from {}: {}", folder.display(), orphans.join(", ")))
+    }
 }
