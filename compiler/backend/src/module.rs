@@ -149,7 +149,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
         self.libdevice.borrow().clone().unwrap_or_default()
     }
 
-    /// A read-only variable for a constant's bytes: its generic address.
+    /// A read-only variable for a constant's bytes: its address in the global space.
     pub fn constant_bytes(&self, bytes: &[u8], align: u32) -> Result<Value<'c>, Error> {
         let mut number = self.constants.borrow_mut();
         let init = self.builder.const_bytes(bytes);
@@ -219,7 +219,8 @@ impl<'a, 'c> Emitter<'a, 'c> {
         let defined = !function.blocks.is_empty();
         let kind = match (kernel, defined, function.exported) {
             (true, true, _) => FunctionKind::Kernel,
-            (_, false, _) => FunctionKind::Extern,
+            (true, false, _) => FunctionKind::ExternKernel,
+            (false, false, _) => FunctionKind::Extern,
             (false, true, true) => FunctionKind::Exported,
             (false, true, false) => FunctionKind::Internal,
         };

@@ -41,7 +41,7 @@ impl ModuleBuilder<'_> {
         let text = String::from_utf8_lossy(buffer.as_slice());
         let mut ptx = String::with_capacity(text.len());
         let body = text.trim_end_matches('\0').lines().skip_while(|line| line.is_empty() || line.starts_with("//"));
-        for line in body {
+        for line in body.filter(|line| !line.trim_start().starts_with("// .globl")) {
             ptx.push_str(line.trim_end());
             ptx.push('\n');
         }

@@ -20,6 +20,8 @@ pub enum FunctionKind {
     Exported,
     /// `.extern .func`
     Extern,
+    /// `.extern .entry`
+    ExternKernel,
 }
 
 /// How a narrow integer reaches a device function: PTX passes it in 32 bits.
@@ -121,7 +123,8 @@ impl<'c> ModuleBuilder<'c> {
         if self.module.get_function(name).is_some() || self.module.get_global(name).is_some() {
             return shape(format!("two symbols `{name}`"));
         }
-        if signature.kind == FunctionKind::Kernel {
+        let kernel = matches!(signature.kind, FunctionKind::Kernel | FunctionKind::ExternKernel);
+        if kernel {
             check_kernel(signature)?;
         }
         let params: Vec<BasicMetadataTypeEnum<'c>> = signature
@@ -138,7 +141,7 @@ impl<'c> ModuleBuilder<'c> {
         };
         let linkage = if signature.kind == FunctionKind::Internal { Linkage::Internal } else { Linkage::External };
         let function = self.module.add_function(name, ty, Some(linkage));
-        if signature.kind == FunctionKind::Kernel {
+        if kernel {
             function.set_call_conventions(PTX_KERNEL);
         }
         for (index, param) in (0u32..).zip(&signature.params) {
