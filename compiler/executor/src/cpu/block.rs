@@ -6,7 +6,6 @@
 use super::machine::{Machine, Run, triple};
 use super::warp;
 use super::world::World;
-use crate::address::shared_base;
 use crate::code::{Effect, Slot};
 use crate::fault::{Fault, FaultKind};
 use crate::interp::{self, StackLimits, Stop, Thread, read_bits, write_bits};

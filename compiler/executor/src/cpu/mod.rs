@@ -345,6 +345,3 @@ impl Device for CpuDevice {
         std::mem::take(&mut self.machine.diagnostics)
     }
 }
-
-#[cfg(test)]
-mod tests;
