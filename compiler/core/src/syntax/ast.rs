@@ -343,6 +343,7 @@ pub struct Stmt {
 
 /// The kinds of statement.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "assignments are the most frequent kind")]
 pub enum StmtKind {
     /// `let x: T = value;`, `var x: T = value;`, `var x: T;`
     Let {

@@ -23,10 +23,12 @@ pub(super) fn split(source: SourceText<'_>, tokens: &[Spanned], diagnostics: &mu
         let keyword = behind_prefix(tokens, at);
         let start = at;
         if let Some(keyword) = keyword {
-            at = end_of(tokens, keyword + 1);
+            // the braces of a value are those of an `if`
+            let has_body = !matches!(token_at(tokens, keyword), Some(Token::Const | Token::Constant | Token::Var));
+            at = end_of(tokens, keyword + 1, has_body);
             parts.push(Part::Item(start..at));
         } else {
-            at = end_of(tokens, at + 1);
+            at = end_of(tokens, at + 1, true);
             report(source, tokens.get(start..at).unwrap_or(&[]), diagnostics);
             parts.push(Part::Junk(start..at));
         }
@@ -76,11 +78,11 @@ fn interrupts(tokens: &[Spanned], at: usize) -> bool {
 }
 
 /// The index behind the item whose keyword stands in front of `at`.
-fn end_of(tokens: &[Spanned], mut at: usize) -> usize {
+fn end_of(tokens: &[Spanned], mut at: usize, has_body: bool) -> usize {
     while let Some(token) = token_at(tokens, at) {
         match token {
             Token::Semicolon => return at + 1,
-            Token::BraceOpen => return closing(tokens, at) + 1,
+            Token::BraceOpen if has_body => return closing(tokens, at) + 1,
             _ if interrupts(tokens, at) => return at,
             _ if token.is_open() => at = closing(tokens, at) + 1,
             _ => at += 1,

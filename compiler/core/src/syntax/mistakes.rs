@@ -100,6 +100,15 @@ impl Pass<'_, '_> {
         find_outside(self.tokens, self.at, &[Token::Semicolon, Token::BraceClose]).unwrap_or(self.tokens.len())
     }
 
+    /// Whether a `;` between items has nothing to end.
+    fn ends_nothing(&self) -> bool {
+        match self.previous() {
+            None | Some(Token::Semicolon) => true,
+            Some(Token::BraceClose) => !self.closed_expression,
+            _ => false,
+        }
+    }
+
     fn starts_statement(&self) -> bool {
         let behind = match self.previous() {
             Some(Token::Semicolon | Token::BraceOpen) => true,
@@ -125,7 +134,8 @@ impl Pass<'_, '_> {
             ];
             let kind = match self.open.last() {
                 _ if token != Token::BraceOpen => Open::List,
-                None => Open::Block,
+                None if self.item.is_some() => Open::Block,
+                None => Open::Branch,
                 Some(Open::Block) if self.first.is_none_or(|first| HEADS.contains(&first)) => Open::Block,
                 Some(_) => Open::Branch,
             };
@@ -153,12 +163,10 @@ impl Pass<'_, '_> {
             }
         }
         match token.token {
-            Token::BraceOpen => {
-                if self.open.is_empty() && self.item == Some(Token::Struct) {
-                    self.copy_to(self.at + 1);
-                    self.members(true);
-                    return;
-                }
+            Token::BraceOpen if self.open.is_empty() && self.item == Some(Token::Struct) => {
+                self.copy_to(self.at + 1);
+                self.members(true);
+                return;
             }
             Token::BraceClose if self.open.len() == 1 => self.item = None,
             Token::Struct | Token::Enum | Token::Fn | Token::Kernel | Token::Test if self.open.is_empty() => {
@@ -172,9 +180,7 @@ impl Pass<'_, '_> {
                 self.members(false);
                 return;
             }
-            Token::Semicolon
-                if self.open.is_empty() && matches!(self.previous(), None | Some(Token::BraceClose | Token::Semicolon)) =>
-            {
+            Token::Semicolon if self.open.is_empty() && self.ends_nothing() => {
                 self.extra_semicolon(token);
                 return;
             }
@@ -309,7 +315,21 @@ impl Pass<'_, '_> {
 
     fn inclusive_range(&mut self, token: Spanned) {
         let span = self.source.span(token);
-        self.diagnostics.push(Diagnostic::new(Code::E0129, span, "a range does not include its end").help("write `a..b + 1`"));
+        let rest = self.tokens.get(self.at + 1..).unwrap_or(&[]);
+        let stop = find_outside(rest, 0, &[Token::BraceOpen, Token::Step, Token::Semicolon]).unwrap_or(0);
+        let end = rest.get(..stop).unwrap_or(&[]);
+        let diagnostic = Diagnostic::new(Code::E0129, span, "a range does not include its end");
+        self.diagnostics.push(match end.last() {
+            Some(last) => {
+                let text = self.source.words(end);
+                // operators that bind weaker than `+`
+                let weak = [Token::ShiftLeft, Token::ShiftRight, Token::And, Token::Or, Token::Caret];
+                let parens = end.iter().any(|token| weak.contains(&token.token));
+                let text = if parens { format!("({text})") } else { text.to_owned() };
+                diagnostic.fix("write", self.source.between(token, *last), format!("..{text} + 1"))
+            }
+            None => diagnostic.help("write `a..b + 1`"),
+        });
         self.emit(Token::DotDot, token);
         self.at += 1;
     }
@@ -456,6 +476,31 @@ impl Pass<'_, '_> {
         true
     }
 
+    /// A parameter or field in the order of C, with the others of its list up to the index `end`.
+    fn report_order(&mut self, fields: bool, part: &[Spanned], ours: &str, end: usize) {
+        let (Some(first), Some(last)) = (part.first(), part.last()) else { return };
+        let what = if fields { "field" } else { "parameter" };
+        let span = self.source.between(*first, *last);
+        let diagnostic = Diagnostic::new(Code::E0131, span, format!("the type of a {what} stands behind its name"));
+        let list = self.tokens.get(self.at..end).unwrap_or(&[]);
+        let separator = |token: &Spanned| matches!(token.token, Token::Comma | Token::Semicolon);
+        let one_line = list.first().zip(list.last()).filter(|(from, to)| !self.source.breaks_line(from.start, to.end));
+        self.diagnostics.push(match one_line {
+            Some((from, to)) => {
+                let texts: Vec<String> = list
+                    .split(separator)
+                    .filter(|part| !part.is_empty())
+                    .map(|part| {
+                        let ours = declarator(self.source, part).filter(|d| d.length == part.len());
+                        ours.map_or_else(|| self.source.words(part).to_owned(), |d| d.as_ours(self.source))
+                    })
+                    .collect();
+                diagnostic.fix("write", self.source.between(*from, *to), texts.join(", "))
+            }
+            None => diagnostic.fix("write", span, ours),
+        });
+    }
+
     /// The parameters or fields behind the bracket just passed on: those in the order of C, and fields separated by `;`.
     fn members(&mut self, fields: bool) {
         let end = find_outside(self.tokens, self.at, &[Token::ParenClose, Token::BraceClose]).unwrap_or(self.tokens.len());
@@ -466,17 +511,9 @@ impl Pass<'_, '_> {
             let part = self.tokens.get(self.at..stop).unwrap_or(&[]);
             match declarator(self.source, part).filter(|d| d.length == part.len()) {
                 Some(declarator) => {
-                    if let (false, Some(first), Some(last)) = (reported, part.first(), part.last()) {
+                    if !reported {
                         reported = true;
-                        let what = if fields { "field" } else { "parameter" };
-                        let span = self.source.between(*first, *last);
-                        self.diagnostics.push(
-                            Diagnostic::new(Code::E0131, span, format!("the type of a {what} stands behind its name")).fix(
-                                "write",
-                                span,
-                                declarator.as_ours(self.source),
-                            ),
-                        );
+                        self.report_order(fields, part, &declarator.as_ours(self.source), end);
                     }
                     let name = declarator.name;
                     self.drop_to(stop);

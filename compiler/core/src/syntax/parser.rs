@@ -30,7 +30,7 @@ pub fn parse(file: FileId, text: &str) -> (File, Diagnostics) {
         return (File { id: file, items: Vec::new(), comments: Vec::new(), damaged_names: Vec::new() }, diagnostics);
     }
     let source = SourceText { file, text };
-    let Lexed { tokens, comments, mut diagnostics, scars } = lex(file, text);
+    let Lexed { tokens, comments, mut diagnostics, mut scars } = lex(file, text);
     let mut damaged = BTreeSet::new();
     let docs: Vec<(u32, &str)> = comments
         .iter()
@@ -41,12 +41,20 @@ pub fn parse(file: FileId, text: &str) -> (File, Diagnostics) {
             (next.map_or(u32::MAX, |token| token.start), line.strip_prefix(' ').unwrap_or(line))
         })
         .collect();
-    let tokens = brackets::balance(source, &tokens, &mut diagnostics, &mut damaged);
+    let brackets = brackets::balance(source, &tokens);
+    scars.extend(brackets.scars);
+    diagnostics.extend(brackets.diagnostics);
+    damaged.extend(brackets.damaged);
+    let tokens = brackets.tokens;
     let tokens = mistakes::replace(source, &tokens, &mut diagnostics, &mut damaged);
     let parts = split(source, &tokens, &mut diagnostics);
     let too_deep = diagnostics.iter().any(|diagnostic| diagnostic.code == Code::E0110);
-    let mut run = Run { source, tokens: &tokens, docs: &docs, scars: &scars, diagnostics, damaged, too_deep };
+    let mut run =
+        Run { source, tokens: &tokens, docs: &docs, scars: &scars, diagnostics, damaged, too_deep, reported: Vec::new() };
     let items = parts.into_iter().map(|part| run.part(part)).collect();
+    for dropped in brackets.dropped_braces {
+        run.dropped_brace(dropped);
+    }
     let damaged_names = run.damaged.into_iter().collect();
     (File { id: file, items, comments, damaged_names }, run.diagnostics)
 }
@@ -59,6 +67,8 @@ struct Run<'text> {
     diagnostics: Diagnostics,
     damaged: BTreeSet<String>,
     too_deep: bool,
+    /// The items in which the parser stopped.
+    reported: Vec<Span>,
 }
 
 impl Run<'_> {
@@ -66,6 +76,15 @@ impl Run<'_> {
         match part {
             Part::Item(range) => self.item(&range),
             Part::Junk(range) => self.broken(&range),
+        }
+    }
+
+    /// A brace was dropped: an error, unless the item was found to miss the opening one.
+    fn dropped_brace(&mut self, diagnostic: Diagnostic) {
+        let at = diagnostic.primary.span.start;
+        let item = self.reported.iter().any(|span| (span.start..=span.end).contains(&at));
+        if !item {
+            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -83,12 +102,17 @@ impl Run<'_> {
     fn item(&mut self, range: &Range<usize>) -> Item {
         let tokens = self.tokens.get(range.clone()).unwrap_or(&[]).to_vec();
         let next = self.tokens.get(range.end).copied();
+        let whole = match (tokens.first(), tokens.last()) {
+            (Some(first), Some(last)) => self.source.between(*first, *last),
+            _ => Span::new(self.source.file, 0, 0),
+        };
         let mut repair = Repair { source: self.source, tokens, next, damaged: &mut self.damaged, scars: self.scars };
         for _ in 0..MAX_REPAIRS {
             let mut state = State {
                 file: self.source.file,
                 text: self.source.text,
                 docs: self.docs,
+                scars: self.scars,
                 diagnostics: Diagnostics::new(),
                 too_deep: self.too_deep,
             };
@@ -100,6 +124,9 @@ impl Run<'_> {
                 }
                 Err(error) => error,
             };
+            if self.reported.last() != Some(&whole) {
+                self.reported.push(whole);
+            }
             match repair.repair(error.at, &Expected(&error.expected)) {
                 Outcome::Reported(diagnostic) => self.diagnostics.push(diagnostic),
                 Outcome::Widened => {}

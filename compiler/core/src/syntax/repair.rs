@@ -9,6 +9,7 @@ use super::lexer::Spanned;
 use super::source_text::{SourceText, closing, enclosing, find_outside};
 use super::token::Token;
 use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
 use std::collections::BTreeSet;
 
 /// The tokens of one item under repair.
@@ -41,9 +42,8 @@ impl Repair<'_, '_> {
         if found.is_some_and(made_up) || at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied().is_some_and(made_up) {
             return self.widen(at);
         }
-        let from = self.previous(at).map_or(0, |previous| previous.start);
-        let to = found.or(self.next).map_or(u32::MAX, |found| found.end);
-        let scarred = self.scars.iter().any(|scar| (from..to).contains(scar));
+        let (start, end) = self.statement_bytes(at);
+        let scarred = self.scars.iter().any(|scar| (start..end).contains(scar));
         if scarred {
             return if self.replace_around(at) { Outcome::Widened } else { Outcome::GiveUp(None) };
         }
@@ -52,6 +52,14 @@ impl Repair<'_, '_> {
         }
         let diagnostic = self.describe(at, expected);
         if self.replace_around(at) { Outcome::Reported(diagnostic) } else { Outcome::GiveUp(Some(diagnostic)) }
+    }
+
+    /// From where to where the statement around the token at `at` reaches, whatever its brackets look like.
+    fn statement_bytes(&self, at: usize) -> (u32, u32) {
+        let ends = |token: &&Spanned| matches!(token.token, Token::Semicolon | Token::BraceOpen | Token::BraceClose);
+        let before = self.tokens.get(..at).unwrap_or(&[]).iter().rev().find(ends);
+        let behind = self.tokens.get(at..).unwrap_or(&[]).iter().find(ends).copied().or(self.next);
+        (before.map_or(0, |token| token.end), behind.map_or(u32::MAX, |token| token.end))
     }
 
     fn previous(&self, at: usize) -> Option<Spanned> {
@@ -68,6 +76,9 @@ impl Repair<'_, '_> {
         let found = self.tokens.get(at).copied();
         let previous = self.previous(at)?;
         if let Some(diagnostic) = self.condition(at, expected) {
+            return Some(diagnostic);
+        }
+        if let Some(diagnostic) = self.value_of_if(at, expected) {
             return Some(diagnostic);
         }
         if expected.has(";") && self.ends_statement(at, previous) {
@@ -88,7 +99,9 @@ impl Repair<'_, '_> {
         }
         let found = found?;
         let new_member = self.source.breaks_line(previous.end, found.start);
+        let open = enclosing(&self.tokens, at).and_then(|open| self.tokens.get(open)).map(|open| open.token);
         if expected.has(",")
+            && open != Some(Token::LaunchOpen)
             && (new_member || (found.token.ends_expression() && !found.token.is_close()))
             && !expected.has("name")
         {
@@ -134,9 +147,13 @@ impl Repair<'_, '_> {
         if !starts || found.token == Token::Semicolon {
             return None;
         }
-        let end = find_outside(&self.tokens, at, &[Token::Semicolon, Token::BraceOpen]).map(|end| {
-            if self.tokens.get(end).is_some_and(|t| t.token == Token::BraceOpen) { closing(&self.tokens, end) } else { end }
-        })?;
+        let stop = find_outside(&self.tokens, at, &[Token::Semicolon, Token::BraceOpen])?;
+        let braces = self.tokens.get(stop).is_some_and(|token| token.token == Token::BraceOpen);
+        if braces && !found.token.starts_statement() && found.token != Token::If {
+            // `if a b {`: an operator is missing
+            return None;
+        }
+        let end = if braces { closing(&self.tokens, stop) } else { stop };
         let last = self.tokens.get(end).copied()?;
         let body = self.source.between(found, last);
         let text = self.source.slice(body.start, body.end);
@@ -155,6 +172,38 @@ impl Repair<'_, '_> {
         self.insert_at(end + 1, &[Token::BraceClose]);
         self.insert_at(at, &[Token::BraceOpen]);
         Some(diagnostic)
+    }
+
+    /// `if c { a } else { b }` as the last thing of a function: the value needs a `return`.
+    fn value_of_if(&mut self, at: usize, expected: &Expected<'_>) -> Option<Diagnostic> {
+        if !expected.has(";") || self.tokens.get(at)?.token != Token::BraceClose {
+            return None;
+        }
+        let open = enclosing(&self.tokens, at)?;
+        let start = self.statement_start(open);
+        let keyword = self.tokens.get(start).copied().filter(|token| token.token == Token::If)?;
+        let gives_value = self.tokens.get(..start)?.iter().any(|token| token.token == Token::Arrow);
+        // the whole chain, each branch one value
+        let mut close = at;
+        while self.tokens.get(close + 1).is_some_and(|token| token.token == Token::Else) {
+            close = closing(&self.tokens, find_outside(&self.tokens, close + 1, &[Token::BraceOpen])?);
+        }
+        let has_semicolon = self.tokens.get(close + 1).is_some_and(|token| token.token == Token::Semicolon);
+        let last = close + 1 + usize::from(has_semicolon);
+        if !gives_value || self.statement_start(at) != open + 1 || close == at || last + 1 != self.tokens.len() {
+            return None;
+        }
+        let place = self.source.span(keyword);
+        let before = Span::new(place.file, place.start, place.start);
+        if !has_semicolon {
+            self.insert_at(close + 1, &[Token::Semicolon]);
+        }
+        self.tokens.insert(start, Spanned { token: Token::Return, start: keyword.start, end: keyword.start });
+        Some(
+            Diagnostic::new(Code::E0111, place, "the value of this `if` is not used")
+                .label("read as a statement, whose blocks hold statements")
+                .fix("a function gives its value back with `return` and `;`", before, "return "),
+        )
     }
 
     fn ends_statement(&self, at: usize, previous: Spanned) -> bool {
@@ -198,12 +247,16 @@ impl Repair<'_, '_> {
         let span = match (found, previous) {
             (Some(found), _) => self.source.span(found),
             (None, Some(previous)) => self.source.span(previous).after(),
-            (None, None) => crate::source::Span::new(self.source.file, 0, 0),
+            (None, None) => Span::new(self.source.file, 0, 0),
         };
         let token = found.map(|found| found.token);
         match token {
             Some(Token::Question) => {
-                return Diagnostic::new(Code::E0120, span, "there is no `?:`").help("write `if condition { a } else { b }`");
+                let diagnostic = Diagnostic::new(Code::E0120, span, "there is no `?:`");
+                return match self.conditional(at) {
+                    Some((whole, text)) => diagnostic.fix("write", whole, text),
+                    None => diagnostic.help("write `if condition { a } else { b }`"),
+                };
             }
             Some(Token::PlusPlus | Token::MinusMinus) => {
                 let word = found.map_or("", |found| self.source.word(found));
@@ -235,6 +288,51 @@ impl Repair<'_, '_> {
             }
         }
         diagnostic
+    }
+
+    /// The `c ? a : b` around the question mark at `at`, and how it is written here.
+    fn conditional(&self, at: usize) -> Option<(Span, String)> {
+        let mut start = at;
+        let mut depth = 0usize;
+        while let Some(before) = self.previous(start) {
+            let ends = matches!(
+                before.token,
+                Token::Equal
+                    | Token::PlusEqual
+                    | Token::MinusEqual
+                    | Token::StarEqual
+                    | Token::Return
+                    | Token::Comma
+                    | Token::Semicolon
+            );
+            if depth == 0 && (ends || before.token.is_open() || before.token == Token::BraceClose) {
+                break;
+            }
+            if before.token.is_close() {
+                depth += 1;
+            } else if before.token.is_open() {
+                depth -= 1;
+            }
+            start -= 1;
+        }
+        let colon = find_outside(&self.tokens, at + 1, &[Token::Colon])?;
+        let mut end = colon + 1;
+        while let Some(token) = self.tokens.get(end) {
+            if matches!(token.token, Token::Semicolon | Token::Comma | Token::Question) || token.token.is_close() {
+                break;
+            }
+            end = if token.token.is_open() { closing(&self.tokens, end) + 1 } else { end + 1 };
+        }
+        let part = |from: usize, to: usize| self.tokens.get(from..to).filter(|part| !part.is_empty());
+        let (condition, yes, no) = (part(start, at)?, part(at + 1, colon)?, part(colon + 1, end)?);
+        if self.tokens.get(end).is_some_and(|token| token.token == Token::Question)
+            || yes.iter().any(|t| t.token == Token::Question)
+        {
+            return None;
+        }
+        let words = |part| self.source.words(part);
+        let text = format!("if {} {{ {} }} else {{ {} }}", words(condition), words(yes), words(no));
+        Some((self.source.between(*condition.first()?, *no.last()?), text))
     }
 
     /// The index of the first token of the statement that `at` is in.

@@ -12,6 +12,8 @@ pub(crate) struct State<'text> {
     /// For every doc comment: where the token behind it starts, and its text; sorted.
     pub(super) docs: &'text [(u32, &'text str)],
     pub(super) diagnostics: Diagnostics,
+    /// Where brackets were put in or dropped.
+    pub(super) scars: &'text [u32],
     /// Whether this file's depth limit was reported.
     pub(super) too_deep: bool,
 }
@@ -102,14 +104,13 @@ impl State<'_> {
     pub(crate) fn binary(&mut self, lhs: Expr, op: BinaryOp, start: u32, end: u32, rhs: Expr) -> Expr {
         let span = lhs.span.to(rhs.span);
         let op_span = self.span(start, end);
-        if op.is_comparison() {
-            if let ExprKind::Binary { op: first, op_span: first_span, rhs: middle, .. } = &lhs.kind {
-                if first.is_comparison() {
-                    let diagnostic = self.chained(&lhs, *first, *first_span, middle, op, op_span, &rhs);
-                    self.diagnostics.push(diagnostic);
-                    return Expr::new(ExprKind::Error, span);
-                }
-            }
+        if let ExprKind::Binary { op: first, op_span: first_span, rhs: middle, .. } = &lhs.kind
+            && first.is_comparison()
+            && op.is_comparison()
+        {
+            let diagnostic = self.chained(&lhs, *first, *first_span, middle, op, op_span, &rhs);
+            self.diagnostics.push(diagnostic);
+            return Expr::new(ExprKind::Error, span);
         }
         self.expr(ExprKind::Binary { op, op_span, lhs: Box::new(lhs), rhs: Box::new(rhs) }, span.start, span.end)
     }
@@ -164,6 +165,10 @@ impl State<'_> {
     }
 
     pub(crate) fn launch(&mut self, kernel: Expr, config: Vec<Expr>, at: Span, args: Vec<Arg>, start: u32, end: u32) -> Expr {
+        let scarred = self.scars.iter().any(|scar| (at.start..at.end).contains(scar));
+        if scarred || config.iter().any(|value| value.without_parens().kind == ExprKind::Error) {
+            return Expr::new(ExprKind::Error, self.span(start, end));
+        }
         if !(2..=4).contains(&config.len()) {
             let diagnostic = Diagnostic::new(
                 Code::E0126,

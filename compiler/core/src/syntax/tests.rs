@@ -233,9 +233,11 @@ impl Writer {
             0 => self.tokens("struct Row [ T , N : u32 ] { begin : i32 , @ align ( 16 ) rows : [ T ; N ] }"),
             1 => self.tokens("enum Color : u8 { Red , Green = 2 , }"),
             2 => {
-                self.tokens("const LIMIT : u32 =");
+                self.tokens("const LIMIT : u32 = if a {");
                 self.expr(3);
-                self.token(";");
+                self.tokens("} else {");
+                self.expr(3);
+                self.tokens("} ;");
             }
             3 => self.tokens("global var launched : u32 = 0 ;"),
             4 => self.tokens("@ restrict extern kernel other ( x : * global const f32 ) ;"),
@@ -258,6 +260,33 @@ fn program(seed: u64) -> String {
         writer.item();
     }
     writer.out
+}
+
+#[test]
+fn every_program_of_the_suite_has_one_layout() {
+    let suite = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lang-tests");
+    let mut seen = 0;
+    for folder in ["run", "check-pass", "fmt"] {
+        for entry in std::fs::read_dir(suite.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "cdp") {
+                continue;
+            }
+            seen += 1;
+            let text = std::fs::read_to_string(&path).unwrap();
+            clean(&text);
+            let layout = format::layout(FileId(0), &text);
+            assert!(format::same_tokens(&text, &layout), "{}\n{layout}", path.display());
+            assert_eq!(format::layout(FileId(0), &layout), layout, "{}", path.display());
+            let wanted = path.with_extension("formatted");
+            if wanted.exists() {
+                assert_eq!(layout, std::fs::read_to_string(&wanted).unwrap(), "{}", path.display());
+            } else {
+                assert_ne!(folder, "fmt", "{} is missing", wanted.display());
+            }
+        }
+    }
+    assert!(seen > 50, "{seen}");
 }
 
 /// Words that meet in every order.

@@ -237,7 +237,7 @@ fn classify(list: &mut [Piece<'_>]) {
             }
             stack.push(Context { holds, open: index, head: None, attribute: Attribute::None });
         } else if token.is_close() {
-            if let Some(closed) = stack.pop_if(|_| true) {
+            if let Some(closed) = stack.pop() {
                 let empty = closed.open + 1 == index;
                 let broken = list.get(closed.open + 1).is_some_and(|piece| piece.breaks > 0)
                     || list.get(index).is_some_and(|piece| piece.breaks > 0);
@@ -247,14 +247,8 @@ fn classify(list: &mut [Piece<'_>]) {
                     open.forced = block && broken && !empty && open.kind == Kind::Token(Token::BraceOpen);
                     ends_attribute = open.kind == Kind::Token(Token::AttributeOpen);
                 }
-                if let Some(context) = stack.last_mut() {
-                    if context.holds == Holds::Statements
-                        && matches!(closed.holds, Holds::Statements | Holds::Fields)
-                        && !next_is_else
-                    {
-                        ends_entry = true;
-                    }
-                }
+                let in_statements = stack.last().is_some_and(|context| context.holds == Holds::Statements);
+                ends_entry = in_statements && matches!(closed.holds, Holds::Statements | Holds::Fields) && !next_is_else;
             }
         } else {
             ends_entry = match context.holds {
@@ -263,11 +257,9 @@ fn classify(list: &mut [Piece<'_>]) {
                 Holds::Branch => false,
             };
         }
-        if ends_entry {
-            if let Some(context) = stack.last_mut() {
-                context.head = None;
-                context.attribute = Attribute::None;
-            }
+        if let (true, Some(context)) = (ends_entry, stack.last_mut()) {
+            context.head = None;
+            context.attribute = Attribute::None;
         }
         if let Some(piece) = list.get_mut(index) {
             piece.ends_entry = ends_entry;

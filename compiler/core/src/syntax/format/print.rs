@@ -129,12 +129,17 @@ impl Printer<'_, '_> {
         self.line(indent);
     }
 
-    /// The weakest precedence among the infix operators of an entry outside of its brackets.
+    /// The weakest precedence among the infix operators of an entry outside of its brackets. None where an `if` expression
+    /// stands among them: its branches are the better place to break.
     fn weakest(&self, start: usize, end: usize) -> Option<u8> {
         let mut weakest = None;
         let mut at = start;
         while at < end {
-            if let Some(infix) = self.pieces.get(at).and_then(|piece| piece.infix) {
+            let piece = self.pieces.get(at);
+            if piece.is_some_and(|piece| piece.holds == Some(Holds::Branch)) {
+                return None;
+            }
+            if let Some(infix) = piece.and_then(|piece| piece.infix) {
                 weakest = Some(weakest.map_or(infix, |known: u8| known.min(infix)));
             }
             at = self.pieces.behind(at);
