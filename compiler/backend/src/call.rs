@@ -32,7 +32,7 @@ impl<'c> Emit<'_, '_, 'c> {
                 Repr::Nothing => {}
                 Repr::Memory => values.push(self.memory(arg, span)?.pointer),
                 Repr::Vector { .. } if declared.foreign => values.push(self.in_memory(arg, span)?.pointer),
-                Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => values.push(self.to_param(self.value(arg, span)?, param)?),
+                Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => values.push(self.passed_param(self.value(arg, span)?, param)?),
             }
         }
         let value = self.body.call(declared.function, &values)?;
@@ -40,7 +40,7 @@ impl<'c> Emit<'_, '_, 'c> {
         match (declared.result, value, result) {
             (ResultWay::Nothing, ..) => Ok(()),
             (ResultWay::Register, Some(value), _) => {
-                let value = self.from_param(value, ty, span)?;
+                let value = self.arrived_param(value, ty, span)?;
                 self.set(dst, value, span)
             }
             (ResultWay::Memory, _, Some(slot)) => {
@@ -96,7 +96,7 @@ impl<'c> Emit<'_, '_, 'c> {
     fn runtime_argument(&self, arg: &Operand, param: RuntimeParam, span: Span) -> Result<Value<'c>, Error> {
         let builder = self.emitter.builder;
         match param {
-            RuntimeParam::Value(ty) => self.to_param(self.value(arg, span)?, ty),
+            RuntimeParam::Value(ty) => self.passed_param(self.value(arg, span)?, ty),
             RuntimeParam::Out(_) | RuntimeParam::OutPointer | RuntimeParam::Address | RuntimeParam::ConstAddress => {
                 Ok(self.body.address_cast(self.value(arg, span)?, Space::Generic)?)
             }

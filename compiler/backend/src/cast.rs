@@ -6,7 +6,7 @@ use crate::types::{Class, space};
 use cdp_core::ir::{CastKind, Operand};
 use cdp_core::source::Span;
 use cdp_core::types::{Float, Int, TypeId};
-use nvptx_builder::{Compare, FloatCompare, IntOp, IntType, Space, Type, Value};
+use nvptx_builder::{Compare, FloatCompare, FloatType, IntOp, IntType, Space, Type, Value};
 
 /// From this capability on, PTX converts integers to bfloat16 in one rounding.
 const DIRECT_BFLOAT: u32 = 90;
@@ -102,29 +102,36 @@ impl<'c> Emit<'_, '_, 'c> {
         if to != Float::Bf16 || self.emitter.options.target.capability() >= DIRECT_BFLOAT {
             return Ok(self.body.int_to_float(value, ty, signed)?);
         }
-        // older GPUs would round twice, by way of 32 bits; 64 bits hold all but integers of more than 53 bits exactly, and of those the
-        // lowest bits only say whether it is a tie
-        let exact = if int.bits() == 64 { self.keep_sticky(value, signed)? } else { value };
-        let double = self.body.int_to_float(exact, builder.double(), signed)?;
-        Ok(self.body.float_cast(double, ty)?)
+        let wide = self.body.int_cast(value, builder.int(64)?, signed)?;
+        self.int_to_bfloat(wide, signed, ty)
     }
 
-    /// A 64-bit integer with its lowest 11 bits replaced by one that says whether any was set, where it has more than 53 bits.
-    fn keep_sticky(&self, value: Value<'c>, signed: bool) -> Result<Value<'c>, Error> {
-        let builder = self.emitter.builder;
-        let wide = builder.int(64)?;
-        let constant = |bits: u64| builder.const_int(wide, bits);
-        let low = self.body.int_op(IntOp::And, value, constant(0x7ff))?;
-        let any = self.body.compare(Compare::NotEqual, low, constant(0))?;
-        let high = self.body.int_op(IntOp::And, value, constant(!0x7ff))?;
-        let sticky = self.body.select(any, constant(0x400), constant(0))?;
-        let kept = self.body.int_op(IntOp::Or, high, sticky)?;
-        let large = if signed {
-            let shifted = self.body.int_op(IntOp::Add, value, constant(1 << 53))?;
-            self.body.compare(Compare::GreaterUnsigned, shifted, constant(1 << 54))?
-        } else {
-            self.body.compare(Compare::GreaterUnsigned, value, constant(1 << 53))?
+    /// A 64-bit integer as bfloat16 in one rounding, where PTX would make two, by way of 32 bits: its first 24 bits, of which the last also
+    /// says whether any followed, are exact there, and are more than enough to round 8 by.
+    fn int_to_bfloat(&self, value: Value<'c>, signed: bool, ty: FloatType<'c>) -> Result<Value<'c>, Error> {
+        let (body, builder) = (&self.body, self.emitter.builder);
+        let (wide, word) = (builder.int(64)?, builder.int(32)?);
+        let (zero, one) = (builder.const_int(wide, 0), builder.const_int(wide, 1));
+        let negative = body.compare(Compare::LessSigned, value, zero)?;
+        let size = match signed {
+            true => body.select(negative, body.int_op(IntOp::Sub, zero, value)?, value)?,
+            false => value,
         };
-        Ok(self.body.select(large, kept, value)?)
+        let leading = body.intrinsic_value("llvm.ctlz", &[wide.into()], &[size, builder.const_int(builder.int(1)?, 0)])?;
+        // 40 less the leading zeros, but not less than 0: how many bits do not fit
+        let short = body.compare(Compare::GreaterUnsigned, leading, builder.const_int(wide, 40))?;
+        let excess = body.int_op(IntOp::Sub, builder.const_int(wide, 40), leading)?;
+        let excess = body.select(short, zero, excess)?;
+        let kept = body.int_op(IntOp::ShiftRightUnsigned, size, excess)?;
+        let back = body.int_op(IntOp::Shl, kept, excess)?;
+        let lost = body.compare(Compare::NotEqual, back, size)?;
+        let odd = body.int_op(IntOp::Or, kept, body.select(lost, one, zero)?)?;
+        let float = body.int_to_float(body.int_cast(odd, word, false)?, builder.float(), false)?;
+        // times 2 to the power of what was cut off, which is exact
+        let exponent = body.int_op(IntOp::Add, body.int_cast(excess, word, false)?, builder.const_int(word, 127))?;
+        let power = body.int_op(IntOp::Shl, exponent, builder.const_int(word, 23))?;
+        let float = body.float_mul(float, body.bits_as(power, builder.float().into())?)?;
+        let float = if signed { body.select(negative, body.float_neg(float)?, float)? } else { float };
+        Ok(body.float_cast(float, ty)?)
     }
 }

@@ -7,24 +7,15 @@ use crate::place::Address;
 use crate::types::{Class, Repr};
 use cdp_core::ir::{Const, ConstValue};
 use cdp_core::source::Span;
-use cdp_core::types::{Scalar, Type as CdpType, TypeId, TypeTable};
+use cdp_core::types::{Scalar, TypeId, TypeTable};
 use nvptx_builder::{Type, Value};
 
 /// Larger aggregates are copied from a read-only variable instead of being stored element by element; in bytes.
 const COPIED_FROM: u64 = 64;
 
 impl<'c> Emitter<'_, 'c> {
-    /// The first value of a variable: arrays of integers show as such in PTX, all else as bytes.
+    /// The first value of a variable: numbers as such, all else as bytes, which is how PTX shows them.
     pub fn initialiser(&self, constant: &Const, span: Span) -> Result<Value<'c>, Error> {
-        if let (CdpType::Array { element, len }, ConstValue::Aggregate(values)) = (self.ir.types.get(constant.ty), &constant.value)
-            && let Class::Int(int) = self.class(*element)
-            && values.len() as u64 == *len
-        {
-            let bits: Option<Vec<u64>> = values.iter().map(scalar_bits).collect();
-            if let Some(bits) = bits {
-                return Ok(self.builder.const_ints(self.builder.int(int.bits())?, &bits));
-            }
-        }
         match (self.class(constant.ty), constant.as_bits()) {
             (Class::Int(int), Some(bits)) => Ok(self.builder.const_int(self.builder.int(int.bits())?, bits)),
             (Class::Float(float), Some(bits)) => self.float_bits(self.float_type(float), bits, span),
@@ -152,15 +143,6 @@ impl<'c> Emit<'_, '_, 'c> {
                 Ok(())
             }
         }
-    }
-}
-
-/// The bits of a scalar constant.
-const fn scalar_bits(value: &ConstValue) -> Option<u64> {
-    match value {
-        ConstValue::Bits(bits) => Some(*bits),
-        ConstValue::Zero => Some(0),
-        ConstValue::Aggregate(_) | ConstValue::Str(_) => None,
     }
 }
 

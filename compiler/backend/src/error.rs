@@ -1,16 +1,17 @@
 //! Why there is no PTX.
 
+use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::source::Span;
 use std::fmt;
 
 /// Why there is no PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A kernel keeps its name in PTX, and cannot have this one.
-    KernelName {
+    /// A kernel, or what is exported, keeps its name in PTX, and cannot have this one.
+    Name {
         /// The name.
         name: String,
-        /// The kernel's name in the source.
+        /// Its name in the source.
         span: Span,
         /// Why not.
         reason: String,
@@ -49,11 +50,25 @@ impl Error {
     #[must_use]
     pub const fn span(&self) -> Option<Span> {
         match self {
-            Self::KernelName { span, .. }
+            Self::Name { span, .. }
             | Self::Unsupported { span, .. }
             | Self::Libdevice { span, .. }
             | Self::Malformed { span, .. } => Some(*span),
             Self::Llvm(_) => None,
+        }
+    }
+
+    /// The error as one of the program; none where it is the surroundings' or the compiler's.
+    #[must_use]
+    pub fn diagnostic(&self) -> Option<Diagnostic> {
+        match self {
+            Self::Name { name, span, reason } => Some(
+                Diagnostic::new(Code::E0601, *span, format!("`{name}` cannot be a symbol in PTX"))
+                    .label(reason.clone())
+                    .help("another symbol can be given by `@export(\"symbol\")`"),
+            ),
+            Self::Unsupported { span, needs, .. } => Some(Diagnostic::new(Code::E0602, *span, self.to_string()).label(format!("needs {needs}"))),
+            Self::Libdevice { .. } | Self::Malformed { .. } | Self::Llvm(_) => None,
         }
     }
 
@@ -67,7 +82,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KernelName { name, reason, .. } => write!(f, "a kernel cannot be named `{name}`: {reason}"),
+            Self::Name { name, reason, .. } => write!(f, "`{name}` cannot be a symbol in PTX: {reason}"),
             Self::Unsupported { what, needs, .. } => write!(f, "{what} needs {needs}"),
             Self::Libdevice { function, reason, .. } => write!(f, "`{function}` needs libdevice: {reason}"),
             Self::Malformed { what, .. } => write!(f, "malformed IR: {what}"),

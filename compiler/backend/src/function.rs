@@ -127,7 +127,7 @@ impl<'c> Emit<'_, '_, 'c> {
                 continue;
             }
             let incoming = match incoming {
-                Some(value) => Some(self.from_param(value, local.ty, local.span)?),
+                Some(value) => Some(self.arrived_param(value, local.ty, local.span)?),
                 None => None,
             };
             match (storage, incoming) {
@@ -148,7 +148,7 @@ impl<'c> Emit<'_, '_, 'c> {
     }
 
     /// A parameter's value as it is held in a register.
-    pub(crate) fn from_param(&self, value: Value<'c>, ty: TypeId, span: Span) -> Result<Value<'c>, Error> {
+    pub(crate) fn arrived_param(&self, value: Value<'c>, ty: TypeId, span: Span) -> Result<Value<'c>, Error> {
         let register = self.emitter.register_type(ty, span)?;
         match (self.emitter.class(ty), value.get_type()) {
             (Class::Bool, _) => self.is_not_zero(value),
@@ -347,7 +347,7 @@ impl<'c> Emit<'_, '_, 'c> {
         let given = match (self.declared.result, value) {
             (ResultWay::Nothing, _) => None,
             (_, None) => return self.emitter.malformed("a return without a value", span),
-            (ResultWay::Register, Some(value)) => Some(self.to_param(self.value(value, span)?, ty)?),
+            (ResultWay::Register, Some(value)) => Some(self.passed_param(self.value(value, span)?, ty)?),
             (ResultWay::Memory, Some(value)) => {
                 let layout = self.emitter.layout(ty);
                 let from = self.memory(value, span)?;
@@ -381,7 +381,7 @@ impl<'c> Emit<'_, '_, 'c> {
     }
 
     /// A value as a parameter or result is passed.
-    pub(crate) fn to_param(&self, value: Value<'c>, ty: TypeId) -> Result<Value<'c>, Error> {
+    pub(crate) fn passed_param(&self, value: Value<'c>, ty: TypeId) -> Result<Value<'c>, Error> {
         match self.emitter.class(ty) {
             Class::Bool => Ok(self.body.int_cast(value, self.emitter.builder.int(8)?, false)?),
             _ => Ok(value),

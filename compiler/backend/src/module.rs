@@ -195,22 +195,12 @@ impl<'a, 'c> Emitter<'a, 'c> {
         })?)
     }
 
-    /// What a variable without a first value is made of: arrays of numbers show as such in PTX, all else as bytes.
+    /// What a variable without a first value is made of.
     fn variable_type(&self, ty: TypeId) -> Result<Type<'c>, Error> {
-        let builder = self.builder;
-        let layout = self.layout(ty);
-        let element = match self.ir.types.get(ty) {
-            CdpType::Array { element, .. } => self.class(*element),
-            _ => self.class(ty),
-        };
-        let unit: Type<'c> = match element {
-            Class::Int(int) => builder.int(int.bits())?.into(),
-            Class::Float(float) => self.float_type(float),
-            _ => return Ok(builder.bytes(layout.size)?),
-        };
-        match self.ir.types.get(ty) {
-            CdpType::Array { len, .. } => Ok(builder.array(unit, *len)?),
-            _ => Ok(unit),
+        match self.class(ty) {
+            Class::Int(int) => Ok(self.builder.int(int.bits())?.into()),
+            Class::Float(float) => Ok(self.float_type(float)),
+            _ => Ok(self.builder.bytes(self.layout(ty).size)?),
         }
     }
 

@@ -28,7 +28,7 @@ pub fn assign(module: &Module, plan: &Plan) -> Result<Symbols, Error> {
         if function.is_kernel() || function.exported || function.blocks.is_empty() {
             check(&function.symbol)
                 .or_else(|| params_collide(module, plan, &function.symbol))
-                .map_or(Ok(()), |reason| Err(Error::KernelName { name: function.symbol.clone(), span: function.span, reason }))?;
+                .map_or(Ok(()), |reason| Err(Error::Name { name: function.symbol.clone(), span: function.span, reason }))?;
             symbols.functions.insert(*id, function.symbol.clone());
             used.insert(function.symbol.clone());
         }
@@ -37,7 +37,7 @@ pub fn assign(module: &Module, plan: &Plan) -> Result<Symbols, Error> {
         let Some(global) = module.global(*id) else { continue };
         if global.exported {
             check(&global.symbol)
-                .map_or(Ok(()), |reason| Err(Error::KernelName { name: global.symbol.clone(), span: global.span, reason }))?;
+                .map_or(Ok(()), |reason| Err(Error::Name { name: global.symbol.clone(), span: global.span, reason }))?;
             symbols.globals.insert(*id, global.symbol.clone());
             used.insert(global.symbol.clone());
         }

@@ -2,6 +2,7 @@
 
 use crate::error::shape;
 use crate::{Block, Error, Function, ModuleBuilder, Type, Value};
+use inkwell::attributes::AttributeLoc;
 use inkwell::builder::Builder;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType};
@@ -81,6 +82,12 @@ impl<'m, 'c> Body<'m, 'c> {
         let call: CallSiteValue<'c> = self.builder.build_call(function, &args, "")?;
         // LLVM takes a call of another convention than its function's for one that never returns
         call.set_call_convention(function.get_call_conventions());
+        // and reads the alignment of bytes passed by value, and how narrow integers are widened, from the call alone
+        for place in (0..function.count_params()).map(AttributeLoc::Param).chain([AttributeLoc::Return]) {
+            for attribute in function.attributes(place) {
+                call.add_attribute(place, attribute);
+            }
+        }
         Ok(match call.try_as_basic_value() {
             ValueKind::Basic(value) => Some(value),
             ValueKind::Instruction(_) => None,

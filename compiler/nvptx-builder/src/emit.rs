@@ -28,7 +28,7 @@ impl ModuleBuilder<'_> {
         self.module.run_passes(&pipeline, &self.machine, options).map_err(|report| Error::Llvm(report.to_string()))
     }
 
-    /// The module's PTX, without LLVM's own comments.
+    /// The module's PTX, without LLVM's own comments and the empty section that it adds to line directives.
     ///
     /// # Errors
     /// [`Error::Llvm`] when LLVM cannot generate code.
@@ -41,7 +41,8 @@ impl ModuleBuilder<'_> {
         let text = String::from_utf8_lossy(buffer.as_slice());
         let mut ptx = String::with_capacity(text.len());
         let body = text.trim_end_matches('\0').lines().skip_while(|line| line.is_empty() || line.starts_with("//"));
-        for line in body.filter(|line| !line.trim_start().starts_with("// .globl")) {
+        let is_noise = |line: &&str| line.trim_start().starts_with("// .globl") || line.contains(".debug_macinfo");
+        for line in body.filter(|line| !is_noise(line)) {
             ptx.push_str(line.trim_end());
             ptx.push('\n');
         }

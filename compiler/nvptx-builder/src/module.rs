@@ -235,13 +235,6 @@ impl<'c> ModuleBuilder<'c> {
         self.context.const_string(bytes, false).into()
     }
 
-    /// A constant array of integers of one type.
-    #[must_use]
-    pub fn const_ints(&self, ty: IntType<'c>, values: &[u64]) -> Value<'c> {
-        let values: Vec<_> = values.iter().map(|value| ty.const_int(*value, false)).collect();
-        ty.const_array(&values).into()
-    }
-
     /// Adds a variable; its address in its own space.
     ///
     /// # Errors

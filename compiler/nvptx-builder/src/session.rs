@@ -21,9 +21,12 @@ use std::sync::mpsc::{Sender, channel};
 /// In bytes. Deep expression trees recurse in LLVM's passes.
 const STACK: usize = 64 << 20;
 
+/// Takes a fatal error's message to whoever waits for the work.
+type Report = Box<dyn Fn(String)>;
+
 thread_local! {
-    /// Where this thread sends a fatal error: a function from the message, set while work runs.
-    static FATAL: RefCell<Option<Box<dyn Fn(String)>>> = const { RefCell::new(None) };
+    /// Where this thread sends a fatal error, while work runs.
+    static FATAL: RefCell<Option<Report>> = const { RefCell::new(None) };
     /// What LLVM reported as an error on this thread, without ending.
     static REPORTS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
@@ -61,7 +64,7 @@ pub fn run<T: Send + 'static, E: From<Error> + Send + 'static>(work: impl FnOnce
         Ok(thread) => match receiver.recv() {
             Ok(result) => {
                 // a parked thread never ends; any other is about to
-                if !matches!(&result, Err(_)) {
+                if result.is_ok() {
                     drop(thread.join());
                 }
                 result
@@ -76,8 +79,10 @@ extern "C" fn on_fatal(reason: *const c_char) {
     // SAFETY: LLVM passes a string that ends in zero.
     let message = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
     let sent = FATAL.with(|slot| slot.try_borrow().is_ok_and(|report| report.as_ref().map(|send| send(message)).is_some()));
-    while sent {
-        std::thread::park();
+    if sent {
+        loop {
+            std::thread::park();
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Tests of the back end from source to PTX, in one binary because LLVM is linked into it. Every PTX goes through `ptxas`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod arithmetic;
+mod builder;
 mod calls;
 mod launches;
 mod memory;

@@ -45,10 +45,10 @@ fn line_tables_survive_optimisation() {
         let text = compile(SOURCE, &setup).ptx;
         // the printf of line 8, and the addition of line 2, inlined into line 6
         holds(&text, &[".file\t1 \"test.cdp\"", ".loc\t1 8 "]);
-        holds(&text, if level == 0 { &[".loc\t1 2 "] } else { &["inlined_at 1 6 "] });
-        lacks(&text, &[", debug", ".debug_info"]);
+        holds(&text, &[".loc\t1 2 ", ".loc\t1 6 "]);
+        lacks(&text, &[", debug", ".debug_info", ".section"]);
     }
-    lacks(&compile(SOURCE, &Setup::new("sm_90")).ptx, &[".loc", ".file"]);
+    lacks(&compile(SOURCE, &Setup::new("sm_90")).ptx, &["\t.loc\t", "\t.file"]);
 }
 
 #[test]
@@ -100,4 +100,26 @@ fn what_is_malformed_is_an_error() {
     let error = cdp_backend::compile(&module, &sources, &Setup::new("sm_90").options).unwrap_err();
     assert!(error.is_bug());
     assert_eq!(error.to_string(), "malformed IR: a launch that was not lowered");
+}
+
+/// A measurement: `cargo test --release -p cdp-backend -- --ignored --nocapture compile_times`.
+#[test]
+#[ignore = "measures, and needs an idle machine"]
+fn compile_times() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lang-tests/run");
+    for name in ["nested_hello", "quicksort", "mandelbrot", "math_functions"] {
+        let source = std::fs::read_to_string(folder.join(name).with_extension("cdp")).unwrap();
+        let setup = Setup::new("sm_90");
+        let (module, sources) = front(&source, &setup);
+        let mut times: Vec<_> = (0..21)
+            .map(|_| {
+                let start = std::time::Instant::now();
+                cdp_backend::compile(&module, &sources, &setup.options).unwrap();
+                start.elapsed()
+            })
+            .collect();
+        let first = times[0];
+        times.sort();
+        eprintln!("{name}: first {first:?}, median {:?}, least {:?}", times[10], times[0]);
+    }
 }

@@ -7,7 +7,7 @@ fn every_kind_is_declared_with_its_size() {
     let text = ptx("
         struct Pair { a: i8, b: f64 }
         kernel k(a: bool, b: i8, c: i16, d: i32, e: i64, f: f16, g: bf16, h: f32, i: f64, j: *global i32, l: *i32, m: f32x3, n: f32x4,
-                 p: i32x2, q: Pair, s: cudaError_t, t: dim3, u: cudaStream_t, o: *global f64) {
+                 p: i32x2, q: Pair, s: cudaError_t, t: dim3, u: u64, o: *global f64) {
             o[0] = q.b + m.x as f64 + n.w as f64 + p.y as f64 + t.z as f64 + l[0] as f64 + j[0] as f64;
             o[1] = b as f64 + c as f64 + d as f64 + e as f64 + f as f64 + g as f64 + h as f64 + i;
             if a { o[2] = s as i32 as f64; }

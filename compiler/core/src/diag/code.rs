@@ -132,6 +132,8 @@ codes! {
     E0503 "read-only cache load of memory that is not global";
 
     // 06: back end and link
+    E0601 "name that PTX cannot have";
+    E0602 "GPU is too old for this";
     E0620 "part of the CUDA toolkit is missing";
     E0621 "named toolkit folder is not one";
     E0622 "GPU architecture that cannot be built for";
