@@ -35,12 +35,12 @@ pub fn write_all(artefacts: &[Artefact]) -> Result<()> {
     for artefact in artefacts {
         if let Target::File(path) = &artefact.target {
             if let Some(ready) = prepare(path, &artefact.bytes).map_err(|error| Failure::file("write", path, &error))? {
-                waiting.push((ready, path));
+                waiting.push(ready);
             }
         }
     }
-    for (ready, path) in waiting {
-        ready.persist(path).map_err(|error| Failure::file("write", path, &error.error))?;
+    for Ready { file, place } in waiting {
+        file.persist(&place).map_err(|error| Failure::file("write", &place, &error.error))?;
     }
     for artefact in artefacts.iter().filter(|artefact| artefact.target == Target::Stdout) {
         terminal::print(&artefact.bytes)?;
@@ -48,8 +48,14 @@ pub fn write_all(artefacts: &[Artefact]) -> Result<()> {
     Ok(())
 }
 
-/// The temporary file with the bytes; `None` when the target is no plain file (a device, a pipe) and was written at once.
-fn prepare(path: &Path, bytes: &[u8]) -> io::Result<Option<tempfile::NamedTempFile>> {
+/// A temporary file with all its bytes, and the file that it will be.
+struct Ready {
+    file: tempfile::NamedTempFile,
+    place: PathBuf,
+}
+
+/// The temporary file; `None` when the target is no plain file (a device, a pipe) and was written at once.
+fn prepare(path: &Path, bytes: &[u8]) -> io::Result<Option<Ready>> {
     let present = fs::metadata(path);
     if let Ok(meta) = &present
         && !meta.is_file()
@@ -70,7 +76,7 @@ fn prepare(path: &Path, bytes: &[u8]) -> io::Result<Option<tempfile::NamedTempFi
     let mut file = tempfile::Builder::new().prefix(".cdpc-").tempfile_in(folder)?;
     file.write_all(bytes)?;
     set_permissions(file.as_file(), present.ok())?;
-    Ok(Some(file))
+    Ok(Some(Ready { file, place }))
 }
 
 /// Those of the file that is replaced, or what the user's mask gives new files; temporary files are private.

@@ -11,8 +11,11 @@ use common::{DEAD_LAUNCH, FLAT, NESTED, Place, finish};
 #[test]
 fn wrong_arguments_exit_with_2() {
     let place = Place::new();
-    for line in ["", "frobnicate", "build", "build a.cdp --emit=exe", "build a.cdp -O4", "build a.cdp --max-param-bytes 99999"] {
+    for line in ["", "frobnicate", "build"] {
         place.run(line).fails(2, &["Usage: cdpc"]);
+    }
+    for line in ["build a.cdp --emit=exe", "build a.cdp -O4", "build a.cdp --max-param-bytes 99999", "run a.cdp --device tpu"] {
+        place.run(line).fails(2, &["error: invalid value", "For more information, try '--help'"]);
     }
     place.run("--version").succeeds().prints(&["cdpc 0."]);
     place.run("build --help").succeeds().prints(&["--launch-abi", "--lineinfo", "--fmad"]);
