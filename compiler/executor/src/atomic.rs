@@ -69,8 +69,20 @@ fn float_lane(op: AtomicOp, float: Float, old: u64, value: u64) -> u64 {
     let (a, b) = (float.value(old), float.value(value));
     match op {
         AtomicOp::Sub => add(float, a, -b),
-        AtomicOp::Min => if a <= b || b.is_nan() { old } else { value },
-        AtomicOp::Max => if a >= b || b.is_nan() { old } else { value },
+        AtomicOp::Min => {
+            if a <= b || b.is_nan() {
+                old
+            } else {
+                value
+            }
+        }
+        AtomicOp::Max => {
+            if a >= b || b.is_nan() {
+                old
+            } else {
+                value
+            }
+        }
         _ => add(float, a, b),
     }
 }
@@ -116,6 +128,9 @@ mod tests {
         let one = eval::round(Float::F16, 1.0);
         let two = eval::round(Float::F16, 2.0);
         let three = eval::round(Float::F16, 3.0);
-        assert_eq!(on(AtomicOp::Add, Kind::Float(Float::F16), 2, one | (two << 16), two | (one << 16), 0), three | (three << 16));
+        assert_eq!(
+            on(AtomicOp::Add, Kind::Float(Float::F16), 2, one | (two << 16), two | (one << 16), 0),
+            three | (three << 16)
+        );
     }
 }

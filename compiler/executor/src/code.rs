@@ -39,12 +39,31 @@ impl Kind {
 /// One step. `d` is where the result goes, `a`, `b`, `c` are operands, all offsets into the frame unless they say otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Copy1 { d: u32, a: u32 },
-    Copy2 { d: u32, a: u32 },
-    Copy4 { d: u32, a: u32 },
-    Copy8 { d: u32, a: u32 },
-    Copy { d: u32, a: u32, size: u32 },
-    Zero { d: u32, size: u32 },
+    Copy1 {
+        d: u32,
+        a: u32,
+    },
+    Copy2 {
+        d: u32,
+        a: u32,
+    },
+    Copy4 {
+        d: u32,
+        a: u32,
+    },
+    Copy8 {
+        d: u32,
+        a: u32,
+    },
+    Copy {
+        d: u32,
+        a: u32,
+        size: u32,
+    },
+    Zero {
+        d: u32,
+        size: u32,
+    },
     I8(BinaryOp, u32, u32, u32),
     I16(BinaryOp, u32, u32, u32),
     I32(BinaryOp, u32, u32, u32),
@@ -61,47 +80,188 @@ pub(crate) enum Op {
     NegInt(Int, u32, u32),
     NegFloat(Float, u32, u32),
     NotInt(Int, u32, u32),
-    NotBool { d: u32, a: u32 },
-    CastInt { from: Int, to: Int, d: u32, a: u32 },
-    IntToFloat { from: Int, to: Float, d: u32, a: u32 },
-    FloatToInt { from: Float, to: Int, d: u32, a: u32 },
-    CastFloat { from: Float, to: Float, d: u32, a: u32 },
-    IntToBool { from: Int, d: u32, a: u32 },
-    FloatToBool { from: Float, d: u32, a: u32 },
+    NotBool {
+        d: u32,
+        a: u32,
+    },
+    CastInt {
+        from: Int,
+        to: Int,
+        d: u32,
+        a: u32,
+    },
+    IntToFloat {
+        from: Int,
+        to: Float,
+        d: u32,
+        a: u32,
+    },
+    FloatToInt {
+        from: Float,
+        to: Int,
+        d: u32,
+        a: u32,
+    },
+    CastFloat {
+        from: Float,
+        to: Float,
+        d: u32,
+        a: u32,
+    },
+    IntToBool {
+        from: Int,
+        d: u32,
+        a: u32,
+    },
+    FloatToBool {
+        from: Float,
+        d: u32,
+        a: u32,
+    },
     /// A generic pointer that must point into this space, or be null.
-    ToSpace { space: Space, d: u32, a: u32 },
-    Select { d: u32, c: u32, a: u32, b: u32, size: u16 },
-    Fma32 { d: u32, a: u32, b: u32, c: u32 },
-    Fma64 { d: u32, a: u32, b: u32, c: u32 },
-    Intrinsic { d: u32, table: u32 },
-    Register { register: Register, d: u32 },
-    LocalAddress { d: u32, a: u32 },
+    ToSpace {
+        space: Space,
+        d: u32,
+        a: u32,
+    },
+    Select {
+        d: u32,
+        c: u32,
+        a: u32,
+        b: u32,
+        size: u16,
+    },
+    Fma32 {
+        d: u32,
+        a: u32,
+        b: u32,
+        c: u32,
+    },
+    Fma64 {
+        d: u32,
+        a: u32,
+        b: u32,
+        c: u32,
+    },
+    Intrinsic {
+        d: u32,
+        table: u32,
+    },
+    Register {
+        register: Register,
+        d: u32,
+    },
+    LocalAddress {
+        d: u32,
+        a: u32,
+    },
     /// `a` is the number of the global.
-    GlobalAddress { d: u32, a: u32 },
-    AddressAdd { d: u32, a: u32, bytes: u32 },
+    GlobalAddress {
+        d: u32,
+        a: u32,
+    },
+    AddressAdd {
+        d: u32,
+        a: u32,
+        bytes: u32,
+    },
     /// `d = a + i * scale`, as the table's [`Indexing`] says.
-    Index { int: Int, d: u32, a: u32, i: u32, table: u32 },
-    Distance { d: u32, a: u32, b: u32, size: u32 },
-    Load1 { d: u32, a: u32, bytes: u32 },
-    Load2 { d: u32, a: u32, bytes: u32 },
-    Load4 { d: u32, a: u32, bytes: u32 },
-    Load8 { d: u32, a: u32, bytes: u32 },
-    Load { d: u32, a: u32, bytes: u32, table: u32 },
-    Store1 { a: u32, b: u32, bytes: u32 },
-    Store2 { a: u32, b: u32, bytes: u32 },
-    Store4 { a: u32, b: u32, bytes: u32 },
-    Store8 { a: u32, b: u32, bytes: u32 },
-    Store { a: u32, b: u32, bytes: u32, table: u32 },
-    Jump { to: u32 },
-    Branch { c: u32, then: u32, otherwise: u32 },
-    Switch { a: u32, table: u32 },
-    Call { table: u32 },
-    Return { a: u32, size: u32 },
+    Index {
+        int: Int,
+        d: u32,
+        a: u32,
+        i: u32,
+        table: u32,
+    },
+    Distance {
+        d: u32,
+        a: u32,
+        b: u32,
+        size: u32,
+    },
+    Load1 {
+        d: u32,
+        a: u32,
+        bytes: u32,
+    },
+    Load2 {
+        d: u32,
+        a: u32,
+        bytes: u32,
+    },
+    Load4 {
+        d: u32,
+        a: u32,
+        bytes: u32,
+    },
+    Load8 {
+        d: u32,
+        a: u32,
+        bytes: u32,
+    },
+    Load {
+        d: u32,
+        a: u32,
+        bytes: u32,
+        table: u32,
+    },
+    Store1 {
+        a: u32,
+        b: u32,
+        bytes: u32,
+    },
+    Store2 {
+        a: u32,
+        b: u32,
+        bytes: u32,
+    },
+    Store4 {
+        a: u32,
+        b: u32,
+        bytes: u32,
+    },
+    Store8 {
+        a: u32,
+        b: u32,
+        bytes: u32,
+    },
+    Store {
+        a: u32,
+        b: u32,
+        bytes: u32,
+        table: u32,
+    },
+    Jump {
+        to: u32,
+    },
+    Branch {
+        c: u32,
+        then: u32,
+        otherwise: u32,
+    },
+    Switch {
+        a: u32,
+        table: u32,
+    },
+    Call {
+        table: u32,
+    },
+    Return {
+        a: u32,
+        size: u32,
+    },
     /// An effect, when the `bool` at `c` is false.
-    Assert { c: u32, table: u32 },
-    Effect { table: u32 },
+    Assert {
+        c: u32,
+        table: u32,
+    },
+    Effect {
+        table: u32,
+    },
     /// The program's error, or what this executor cannot do; an index of [`Code::traps`].
-    Trap { table: u32 },
+    Trap {
+        table: u32,
+    },
 }
 
 /// Indexing an array or a pointer.

@@ -170,6 +170,11 @@ pub struct Fault {
 const SHOWN_CALLS: usize = 4;
 
 impl Fault {
+    /// A fault at a place, with nothing more known.
+    pub(crate) const fn at(kind: FaultKind, span: Span) -> Self {
+        Self { kind, span, calls: Vec::new(), thread: String::new() }
+    }
+
     /// As a diagnostic.
     #[must_use]
     pub fn diagnostic(&self) -> Diagnostic {
@@ -262,7 +267,11 @@ impl FaultKind {
         let new = |message: String| Diagnostic::new(self.code(), span, message);
         match self {
             Self::Assert { text, message } => {
-                let shown = if message.is_empty() { format!("assertion failed: `{text}`") } else { format!("assertion failed: {message}") };
+                let shown = if message.is_empty() {
+                    format!("assertion failed: `{text}`")
+                } else {
+                    format!("assertion failed: {message}")
+                };
                 new(shown).label(format!("`{text}` is false"))
             }
             Self::Overflow { operator, left, right, ty } => {
@@ -271,7 +280,9 @@ impl FaultKind {
                     .label("overflows")
                     .help("`wrapping_add` and its kin wrap around; `i64` holds more")
             }
-            Self::DivisionByZero { operator, left } => new(format!("`{left} {operator} 0` has no value")).label("the divisor is 0"),
+            Self::DivisionByZero { operator, left } => {
+                new(format!("`{left} {operator} 0` has no value")).label("the divisor is 0")
+            }
             Self::Shift { amount, ty } => {
                 new(format!("shift of `{ty}` by {amount}")).label("the amount must be at least 0 and less than the width")
             }
@@ -280,11 +291,18 @@ impl FaultKind {
                 new(format!("index {index} is outside an array of {len} {elements}")).label("indexed here")
             }
             Self::OutOfBounds { access, near } => out_of_bounds(span, self.code(), *access, near.as_ref()),
-            Self::Null(access) => new(format!("{} through a null pointer", access.verb())).label(format!("{}, at address {:#x}", access.done(), access.address)),
-            Self::Misaligned { access, align } => {
-                new(format!("{} of {} bytes at address {:#x}, which is no multiple of {align}", access.verb(), access.size, access.address))
-                    .label("misaligned")
-            }
+            Self::Null(access) => new(format!("{} through a null pointer", access.verb())).label(format!(
+                "{}, at address {:#x}",
+                access.done(),
+                access.address
+            )),
+            Self::Misaligned { access, align } => new(format!(
+                "{} of {} bytes at address {:#x}, which is no multiple of {align}",
+                access.verb(),
+                access.size,
+                access.address
+            ))
+            .label("misaligned"),
             Self::ReadOnly(access) => new("write to constant memory".to_owned())
                 .label(format!("{} bytes at {:#x}", access.size, access.address))
                 .note("constant memory may not be written by device code (CUDA programming guide, section 4.18.3.2)"),
@@ -292,12 +310,10 @@ impl FaultKind {
                 .label(format!("{} of {}", was.position(*access), was.describe()))
                 .also(was.span, "made here")
                 .also(*freed, "given back here"),
-            Self::Private { access, whose } => {
-                new(format!("{} of {whose}", access.verb())).label(access.done()).note(PRIVATE)
-            }
-            Self::PrivateArgument { parameter, space } => {
-                new(format!("a pointer to {space} memory is passed to a kernel")).label(format!("parameter `{parameter}`")).note(PRIVATE)
-            }
+            Self::Private { access, whose } => new(format!("{} of {whose}", access.verb())).label(access.done()).note(PRIVATE),
+            Self::PrivateArgument { parameter, space } => new(format!("a pointer to {space} memory is passed to a kernel"))
+                .label(format!("parameter `{parameter}`"))
+                .note(PRIVATE),
             Self::WrongSpace { space, address } => {
                 new(format!("this pointer does not point to {space} memory")).label(format!("its value is {address:#x}"))
             }
@@ -311,16 +327,16 @@ impl FaultKind {
             Self::Barrier { barrier, missing } => new(format!("`{barrier}` is not reached by every thread"))
                 .label(format!("waits for {missing}"))
                 .help("let every thread get to the barrier, for example by an `if` around the work instead of a `return`"),
-            Self::Handle(text) => {
-                new(text.clone()).note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)")
-            }
+            Self::Handle(text) => new(text.clone())
+                .note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)"),
             Self::Unsupported(text) => new(text.clone()),
             Self::Output(text) => new(format!("output cannot be written: {text}")),
         }
     }
 }
 
-const PRIVATE: &str = "shared memory is private to a block and local memory to a thread (CUDA programming guide, section 4.18.3.3)";
+const PRIVATE: &str =
+    "shared memory is private to a block and local memory to a thread (CUDA programming guide, section 4.18.3.3)";
 
 fn out_of_bounds(span: Span, code: Code, access: Access, near: Option<&Allocation>) -> Diagnostic {
     let Some(near) = near else {

@@ -103,7 +103,11 @@ fn two(intrinsic: Intrinsic, x: f64, y: f64) -> Option<f64> {
         Intrinsic::FastDivide => {
             // for such divisors the instruction gives zero (CUDA programming guide, intrinsic functions)
             let size = y.abs();
-            if size > 2f64.powi(126) && size < 2f64.powi(128) && x.is_finite() { 0.0f64.copysign(x) * y.signum() } else { x / y }
+            if size > 2f64.powi(126) && size < 2f64.powi(128) && x.is_finite() {
+                0.0f64.copysign(x) * y.signum()
+            } else {
+                x / y
+            }
         }
         _ => return None,
     })
@@ -161,12 +165,18 @@ mod tests {
     fn every_intrinsic_has_a_value_for_every_type_of_its_domain() {
         for which in Intrinsic::ALL {
             let kinds: &[Kind] = match which.domain() {
-                Domain::Float | Domain::FloatToBool | Domain::FloatInt | Domain::FloatToBits => &[Kind::Float(Float::F32), Kind::Float(Float::F64)],
-                Domain::AnyFloat => &[Kind::Float(Float::F16), Kind::Float(Float::Bf16), Kind::Float(Float::F32), Kind::Float(Float::F64)],
+                Domain::Float | Domain::FloatToBool | Domain::FloatInt | Domain::FloatToBits => {
+                    &[Kind::Float(Float::F32), Kind::Float(Float::F64)]
+                }
+                Domain::AnyFloat => {
+                    &[Kind::Float(Float::F16), Kind::Float(Float::Bf16), Kind::Float(Float::F32), Kind::Float(Float::F64)]
+                }
                 Domain::F32 => &[Kind::Float(Float::F32)],
                 Domain::Number => &[Kind::Int(Int::I8), Kind::Int(Int::U64), Kind::Float(Float::F32), Kind::Float(Float::F64)],
                 Domain::Integer => &[Kind::Int(Int::I8), Kind::Int(Int::U64)],
-                Domain::BitsToInt | Domain::Bits => &[Kind::Int(Int::U32), Kind::Int(Int::I32), Kind::Int(Int::U64), Kind::Int(Int::I64)],
+                Domain::BitsToInt | Domain::Bits => {
+                    &[Kind::Int(Int::U32), Kind::Int(Int::I32), Kind::Int(Int::U64), Kind::Int(Int::I64)]
+                }
                 Domain::U32 => &[Kind::Int(Int::U32)],
                 Domain::BitsToFloat => &[Kind::Int(Int::I32), Kind::Int(Int::I64)],
             };
@@ -182,7 +192,11 @@ mod tests {
         for x in [-2.5, -1.0, -0.3, 0.0, 1e-9, 0.7, 1.0, 3.0, 20.0] {
             let near = |which, want: f64| {
                 let got = f64_of(which, &[x]);
-                assert!(got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= want.abs() * 4.5e-16, "{} of {x}: {got} {want}", which.name());
+                assert!(
+                    got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= want.abs() * 4.5e-16,
+                    "{} of {x}: {got} {want}",
+                    which.name()
+                );
             };
             near(Intrinsic::Sin, x.sin());
             near(Intrinsic::Cos, x.cos());

@@ -69,7 +69,11 @@ impl Program {
     /// The host function of this name.
     #[must_use]
     pub fn host_function(&self, name: &str) -> Option<u32> {
-        self.functions.iter().zip(0u32..).find(|(code, _)| code.kind == FunctionKind::Host && code.name == name).map(|(_, id)| id)
+        self.functions
+            .iter()
+            .zip(0u32..)
+            .find(|(code, _)| code.kind == FunctionKind::Host && code.name == name)
+            .map(|(_, id)| id)
     }
 
     pub(crate) fn code(&self, function: u32) -> Option<&Code> {

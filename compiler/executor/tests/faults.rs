@@ -1,4 +1,5 @@
 //! Mistakes that a GPU hides, each reported at its place.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod support;
 
@@ -7,7 +8,9 @@ use support::{found, printed, run};
 
 /// A kernel of one thread with a buffer `x` of ten elements, and the host code that runs it.
 fn kernel(body: &str) -> String {
-    format!("kernel k(x: *global i32, zero: i32) {{\n{body}\n}}\nhost fn main() {{ let x = device(i32, 10); k<<<1, 1>>>(x, 0); cudaDeviceSynchronize(); }}\n")
+    format!(
+        "kernel k(x: *global i32, zero: i32) {{\n{body}\n}}\nhost fn main() {{ let x = device(i32, 10); k<<<1, 1>>>(x, 0); cudaDeviceSynchronize(); }}\n"
+    )
 }
 
 /// The faults of a kernel's body, which starts at line 2.
@@ -53,17 +56,16 @@ fn arithmetic() {
 
 #[test]
 fn device_memory_given_back() {
-    check(
-        "let p = malloc(64) as *global i32;\np[0] = 1;\nfree(p as *void);\np[1] = 2;",
-        &["E0728@5 p[1] = 2;"],
-    );
+    check("let p = malloc(64) as *global i32;\np[0] = 1;\nfree(p as *void);\np[1] = 2;", &["E0728@5 p[1] = 2;"]);
     check("let p = malloc(64);\nfree(p);\nfree(p);", &["E0728@4 free(p)"]);
 }
 
 #[test]
 fn barriers_that_not_every_thread_reaches() {
     let block = |body: &str| {
-        format!("kernel k(x: *global i32) {{\n{body}\n}}\nhost fn main() {{ let x = device(i32, 64); k<<<1, 64>>>(x); cudaDeviceSynchronize(); }}\n")
+        format!(
+            "kernel k(x: *global i32) {{\n{body}\n}}\nhost fn main() {{ let x = device(i32, 64); k<<<1, 64>>>(x); cudaDeviceSynchronize(); }}\n"
+        )
     };
     let text = block("if threadIdx.x == 5 { return; }\n__syncthreads();");
     assert_eq!(found(&text), ["E0733@3 __syncthreads()"]);
@@ -81,14 +83,18 @@ fn barriers_that_not_every_thread_reaches() {
 
 #[test]
 fn a_fault_shows_the_launches_that_led_there() {
-    let ran = run("kernel child(x: *global i32, i: i32) {\n    x[i] = 1;\n}\nkernel parent(x: *global i32) {\n    let e = child<<<1, 1>>>(x, threadIdx.x as i32 + 8);\n    if e != cudaSuccess { x[0] = 0; }\n}\nhost fn main() {\n    let x = device(i32, 10);\n    parent<<<1, 4>>>(x);\n    cudaDeviceSynchronize();\n}\n");
+    let ran = run(
+        "kernel child(x: *global i32, i: i32) {\n    x[i] = 1;\n}\nkernel parent(x: *global i32) {\n    let e = child<<<1, 1>>>(x, threadIdx.x as i32 + 8);\n    if e != cudaSuccess { x[0] = 0; }\n}\nhost fn main() {\n    let x = device(i32, 10);\n    parent<<<1, 4>>>(x);\n    cudaDeviceSynchronize();\n}\n",
+    );
     assert_eq!(ran.outcome.diagnostics.len(), 1, "{}", ran.rendering);
     assert!(ran.rendering.contains("`child` was launched here, by thread (2, 0, 0) of block (0, 0, 0)"), "{}", ran.rendering);
 }
 
 #[test]
 fn nothing_runs_after_a_fault_and_the_host_sees_the_error() {
-    let output = run("kernel bad(x: *global i32, i: i32) { x[i] = 1; }\nkernel good(x: *global i32) { x[0] = 7; printf(\"never\\n\"); }\nhost fn main() {\n    let x = device(i32, 1);\n    bad<<<1, 1>>>(x, 5);\n    let first = cudaDeviceSynchronize();\n    good<<<1, 1>>>(x);\n    let second = cudaGetLastError();\n    printf(\"%s %s\\n\", cudaGetErrorName(first), cudaGetErrorName(second));\n}\n");
+    let output = run(
+        "kernel bad(x: *global i32, i: i32) { x[i] = 1; }\nkernel good(x: *global i32) { x[0] = 7; printf(\"never\\n\"); }\nhost fn main() {\n    let x = device(i32, 1);\n    bad<<<1, 1>>>(x, 5);\n    let first = cudaDeviceSynchronize();\n    good<<<1, 1>>>(x);\n    let second = cudaGetLastError();\n    printf(\"%s %s\\n\", cudaGetErrorName(first), cudaGetErrorName(second));\n}\n",
+    );
     assert_eq!(output.output, "cudaErrorIllegalAddress cudaErrorIllegalAddress\n");
     assert_eq!(output.outcome.diagnostics.len(), 1, "{}", output.rendering);
     assert_eq!(output.outcome.status, Status::RuntimeError);
@@ -105,24 +111,38 @@ fn device_assertions() {
 #[test]
 fn handles() {
     let grid = |body: &str| {
-        format!("kernel child() {{ }}\nkernel k(keep: *global cudaStream_t, round: i32) {{\n{body}\n}}\nhost fn main() {{ let keep = device(cudaStream_t, 1); k<<<1, 1>>>(keep, 0); k<<<1, 1>>>(keep, 1); cudaDeviceSynchronize(); }}\n")
+        format!(
+            "kernel child() {{ }}\nkernel k(keep: *global cudaStream_t, round: i32) {{\n{body}\n}}\nhost fn main() {{ let keep = device(cudaStream_t, 1); k<<<1, 1>>>(keep, 0); k<<<1, 1>>>(keep, 1); cudaDeviceSynchronize(); }}\n"
+        )
     };
-    let text = grid("var s: cudaStream_t;\ncudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);\ncudaStreamDestroy(s);\nchild<<<1, 1, 0, s>>>();");
+    let text = grid(
+        "var s: cudaStream_t;\ncudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);\ncudaStreamDestroy(s);\nchild<<<1, 1, 0, s>>>();",
+    );
     assert_eq!(found(&text), ["E0734@6 child<<<1, 1, 0, s>>>()"]);
-    let text = grid("if round == 0 { cudaStreamCreateWithFlags(keep, cudaStreamNonBlocking); }\nelse { child<<<1, 1, 0, keep[0]>>>(); }");
+    let text = grid(
+        "if round == 0 { cudaStreamCreateWithFlags(keep, cudaStreamNonBlocking); }\nelse { child<<<1, 1, 0, keep[0]>>>(); }",
+    );
     assert_eq!(found(&text), ["E0734@4 child<<<1, 1, 0, keep[0]>>>()"]);
 }
 
 #[test]
 fn launch_errors_that_nobody_looks_at() {
     let text = |body: &str| {
-        format!("kernel child(n: i32) {{ }}\nkernel k(n: u32) {{\n{body}\n}}\nhost fn main() {{ k<<<2, 4>>>(0); cudaDeviceSynchronize(); }}\n")
+        format!(
+            "kernel child(n: i32) {{ }}\nkernel k(n: u32) {{\n{body}\n}}\nhost fn main() {{ k<<<2, 4>>>(0); cudaDeviceSynchronize(); }}\n"
+        )
     };
     let unseen = text("child<<<n, 1>>>(1);");
     assert_eq!(found(&unseen), ["E0732@3 child<<<n, 1>>>(1)"]);
     assert!(run(&unseen).rendering.contains("this happened 8 times"), "{}", run(&unseen).rendering);
-    assert_eq!(found(&text("let e = child<<<n, 1>>>(1);\nif e != cudaSuccess { printf(\"%d\\n\", e as i32); }")), Vec::<String>::new());
-    assert_eq!(found(&text("child<<<n, 1>>>(1);\nlet e = cudaGetLastError();\nif e != cudaSuccess { return; }")), Vec::<String>::new());
+    assert_eq!(
+        found(&text("let e = child<<<n, 1>>>(1);\nif e != cudaSuccess { printf(\"%d\\n\", e as i32); }")),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        found(&text("child<<<n, 1>>>(1);\nlet e = cudaGetLastError();\nif e != cudaSuccess { return; }")),
+        Vec::<String>::new()
+    );
     assert_eq!(found(&text("child<<<n + 1, 1>>>(1);")), Vec::<String>::new());
 }
 
@@ -156,7 +176,13 @@ fn private_memory_does_not_go_to_a_child() {
 fn host_mistakes() {
     let host = |body: &str| format!("host fn main() {{\n{body}\n}}\n");
     assert_eq!(found(&host("let x = device(i32, 3);\nlet i = 3;\nx[i] = 1;")), ["E0724@4 x[i] = 1;"]);
-    assert_eq!(found(&host("let x = device(i32, 3);\nassert(x[0] == 1, \"x is %d\", x[0]);")), ["E0720@3 assert(x[0] == 1, \"x is %d\", x[0])"]);
+    assert_eq!(
+        found(&host("let x = device(i32, 3);\nassert(x[0] == 1, \"x is %d\", x[0]);")),
+        ["E0720@3 assert(x[0] == 1, \"x is %d\", x[0])"]
+    );
     assert_eq!(run(&host("assert(1 + 1 == 3);")).outcome.status, Status::Failed);
-    assert_eq!(found(&host("var p: *global i32;\ncudaMalloc(&p, 16);\np[3] = 1;\ncudaFree(p);\np[0] = 2;")), ["E0728@6 p[0] = 2;"]);
+    assert_eq!(
+        found(&host("var p: *global i32;\ncudaMalloc(&p, 16);\np[3] = 1;\ncudaFree(p);\np[0] = 2;")),
+        ["E0728@6 p[0] = 2;"]
+    );
 }

@@ -1,4 +1,5 @@
 //! The programs of the conformance suite run on the reference device.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod support;
 
@@ -30,7 +31,12 @@ fn every_program_passes() {
             let start = std::time::Instant::now();
             let ran = compiled.run(&entry, Some(20_000_000_000));
             if std::env::var_os("CDP_TIMES").is_some() {
-                println!("{:>8.3}s {:>12} steps {} / {entry}", start.elapsed().as_secs_f64(), ran.steps, path.file_name().unwrap().display());
+                println!(
+                    "{:>8.3}s {:>12} steps {} / {entry}",
+                    start.elapsed().as_secs_f64(),
+                    ran.steps,
+                    path.file_name().unwrap().display()
+                );
             }
             if ran.outcome.status != Status::Ok {
                 failed.push_str(&format!("{} / {entry}:\n{}\n", path.display(), ran.rendering));

@@ -65,7 +65,13 @@ struct Block<'a> {
 }
 
 /// Runs a block to its end. `threads` is memory to use.
-pub(super) fn run(machine: &mut Machine, program: &Program, run: &mut Run, index: [u32; 3], threads: &mut Vec<Thread>) -> Result<(), Fault> {
+pub(super) fn run(
+    machine: &mut Machine,
+    program: &Program,
+    run: &mut Run,
+    index: [u32; 3],
+    threads: &mut Vec<Thread>,
+) -> Result<(), Box<Fault>> {
     let [width, height, depth] = run.grid.block;
     let count = width as usize * height as usize * depth as usize;
     if threads.len() < count {
@@ -82,7 +88,13 @@ pub(super) fn run(machine: &mut Machine, program: &Program, run: &mut Run, index
     for z in 0..depth {
         for y in 0..height {
             for x in 0..width {
-                states.push(ThreadState { index: [x, y, z], lane, status: Status::Runnable, last_error: 0, unseen: Vec::new() });
+                states.push(ThreadState {
+                    index: [x, y, z],
+                    lane,
+                    status: Status::Runnable,
+                    last_error: 0,
+                    unseen: Vec::new(),
+                });
                 lane = (lane + 1) % WARP as u32;
             }
         }
@@ -113,7 +125,7 @@ impl Block<'_> {
         }
     }
 
-    fn go(&mut self) -> Result<(), Fault> {
+    fn go(&mut self) -> Result<(), Box<Fault>> {
         let count = self.threads.len();
         loop {
             let mut runnable = false;
@@ -131,7 +143,7 @@ impl Block<'_> {
     }
 
     /// Runs a warp as far as it gets; whether a thread could still go on.
-    fn warp(&mut self, first: usize, end: usize) -> Result<bool, Fault> {
+    fn warp(&mut self, first: usize, end: usize) -> Result<bool, Box<Fault>> {
         loop {
             let mut runnable = false;
             let mut in_warp = false;
@@ -153,7 +165,7 @@ impl Block<'_> {
     }
 
     /// One thread's turn.
-    fn turn(&mut self, index: usize) -> Result<(), Fault> {
+    fn turn(&mut self, index: usize) -> Result<(), Box<Fault>> {
         let (Some(thread), Some(me)) = (self.threads.get_mut(index), self.states.get_mut(index)) else { return Ok(()) };
         let left = self.machine.max_steps.map_or(u64::MAX, |most| most.saturating_sub(self.machine.steps));
         let turn = TURN.min(left);
@@ -180,14 +192,14 @@ impl Block<'_> {
         let unseen = if status == Status::Ended { std::mem::take(&mut me.unseen) } else { Vec::new() };
         me.status = status;
         for (kind, span) in unseen {
-            let fault = self.named(index, Fault { kind, span, calls: Vec::new(), thread: String::new() });
-            self.machine.unseen(self.run.id, fault);
+            let fault = self.named(index, Box::new(Fault::at(kind, span)));
+            self.machine.unseen(self.run.id, *fault);
         }
         Ok(())
     }
 
     /// A fault with the thread's name.
-    fn named(&self, index: usize, mut fault: Fault) -> Fault {
+    fn named(&self, index: usize, mut fault: Box<Fault>) -> Box<Fault> {
         let kernel = self.program.code(self.run.grid.kernel).map_or("", |code| code.name.as_str());
         let thread = self.states.get(index).map_or([0; 3], |state| state.index);
         fault.thread = format!("thread {} of block {} of `{kernel}`", triple(thread), triple(self.state.index));
@@ -195,7 +207,7 @@ impl Block<'_> {
     }
 
     /// Carries out one warp operation, if one can be; whether one was.
-    fn warp_operation(&mut self, first: usize, end: usize, runnable: bool) -> Result<bool, Fault> {
+    fn warp_operation(&mut self, first: usize, end: usize, runnable: bool) -> Result<bool, Box<Fault>> {
         let mut waiting = Vec::new();
         for index in first..end {
             if self.status(index) == Status::InWarp
@@ -206,7 +218,9 @@ impl Block<'_> {
                 waiting.push(warp::Waiting::new(index - first, effect, position, &thread.locals()));
             }
         }
-        let alive = (first..end).filter(|index| self.status(*index) != Status::Ended).fold(0u32, |mask, index| mask | 1 << (index - first));
+        let alive = (first..end)
+            .filter(|index| self.status(*index) != Status::Ended)
+            .fold(0u32, |mask, index| mask | 1 << (index - first));
         for candidate in &waiting {
             let members = match candidate.members(&waiting, alive, runnable) {
                 Ok(members) => members,
@@ -233,16 +247,16 @@ impl Block<'_> {
     }
 
     /// A fault of a thread that waits in vain.
-    fn stuck(&self, index: usize, barrier: &'static str, missing: String) -> Fault {
+    fn stuck(&self, index: usize, barrier: &'static str, missing: String) -> Box<Fault> {
         let fault = self.threads.get(index).map_or_else(
-            || Fault { kind: FaultKind::Unsupported(String::new()), span: Span::default(), calls: Vec::new(), thread: String::new() },
+            || Box::new(Fault::at(FaultKind::Unsupported(String::new()), Span::default())),
             |thread| thread.fault(self.program, FaultKind::Barrier { barrier, missing }),
         );
         self.named(index, fault)
     }
 
     /// Every thread waits: lets them through the barrier that all are at, or says who is missing.
-    fn barrier(&mut self) -> Result<(), Fault> {
+    fn barrier(&mut self) -> Result<(), Box<Fault>> {
         let count = self.threads.len();
         let Some(first) = (0..count).find(|index| self.status(*index) != Status::Ended) else { return Ok(()) };
         let mut holds = 0u32;
@@ -250,7 +264,11 @@ impl Block<'_> {
         for index in 0..count {
             let effect = self.threads.get(index).and_then(|thread| thread.waiting(self.program)).map(|(effect, _)| effect);
             let Some(Effect::Barrier { op, operand, .. }) = effect.filter(|_| self.status(index) == Status::AtBarrier) else {
-                let (who, barrier) = if self.status(index) == Status::InWarp { (index, self.waits_at(index)) } else { (first, self.waits_at(first)) };
+                let (who, barrier) = if self.status(index) == Status::InWarp {
+                    (index, self.waits_at(index))
+                } else {
+                    (first, self.waits_at(first))
+                };
                 return Err(self.stuck(who, barrier, self.missing(who)));
             };
             if wanted.is_some_and(|wanted| wanted != *op) {
@@ -305,7 +323,11 @@ impl Block<'_> {
                 more += 1;
                 continue;
             }
-            let why = if state.status == Status::Ended { "which has ended".to_owned() } else { format!("which waits at `{}`", self.waits_at(other)) };
+            let why = if state.status == Status::Ended {
+                "which has ended".to_owned()
+            } else {
+                format!("which waits at `{}`", self.waits_at(other))
+            };
             names.push(format!("thread {}, {why}", triple(state.index)));
         }
         if more > 0 {

@@ -16,7 +16,11 @@ pub(super) struct NodeId(pub u32);
 #[derive(Debug)]
 pub(super) enum Work {
     Grid(Grid),
-    Copy { to: u64, from: u64, bytes: u64 },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: u64,
+    },
     /// Done, or thrown away.
     Nothing,
 }
@@ -82,7 +86,9 @@ pub(super) struct Submitter {
 /// All nodes.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    nodes: Vec<Node>,
+    /// Those that may still matter: the first has the number `first`.
+    nodes: VecDeque<Node>,
+    first: u32,
     /// The deepest first, so that few launches are pending at once; then in the order of submission.
     ready: BTreeSet<(Reverse<u32>, NodeId)>,
     pooled: u64,
@@ -95,16 +101,16 @@ impl Graph {
     }
 
     fn node(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.get(id.0 as usize)
+        self.nodes.get(id.0.checked_sub(self.first)? as usize)
     }
 
     fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
-        self.nodes.get_mut(id.0 as usize)
+        self.nodes.get_mut(id.0.checked_sub(self.first)? as usize)
     }
 
     /// Adds a node that waits for a stream's frontier.
     pub(super) fn submit(&mut self, submission: Submission, frontier: &[NodeId]) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        let id = NodeId(self.first.saturating_add(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
         let Submission { work, parent, tail, span, from } = submission;
         let depth = parent.and_then(|parent| self.node(parent)).map_or(0, |parent| parent.depth + 1);
         let mut waits = 0;
@@ -119,7 +125,7 @@ impl Graph {
         let pooled = parent.is_some() && matches!(work, Work::Grid(_));
         self.pooled += u64::from(pooled);
         let kernel = if let Work::Grid(grid) = &work { grid.kernel } else { u32::MAX };
-        self.nodes.push(Node {
+        self.nodes.push_back(Node {
             work,
             parent,
             depth,
@@ -154,17 +160,20 @@ impl Graph {
         frontier.retain(|id| self.node(*id).is_some_and(|node| !node.complete));
     }
 
-    /// When the last of these was complete, in steps; none before.
+    /// When the last of these was complete, in steps; none before that, or once they are forgotten.
     pub(super) fn ended_at(&self, frontier: &[NodeId]) -> Option<u64> {
-        let mut at = 0;
-        for id in frontier {
-            let node = self.node(*id)?;
-            if !node.complete {
-                return None;
-            }
-            at = at.max(node.ended_at);
+        frontier
+            .iter()
+            .map(|id| self.node(*id).filter(|node| node.complete).map(|node| node.ended_at))
+            .try_fold(0, |at, end| Some(at.max(end?)))
+    }
+
+    /// Forgets nodes that are complete; from then on nobody knows when that was.
+    pub(super) fn forget(&mut self) {
+        while self.nodes.front().is_some_and(|node| node.complete) {
+            self.nodes.pop_front();
+            self.first += 1;
         }
-        Some(at)
     }
 
     /// The next node to run, with its work.
@@ -310,6 +319,19 @@ mod tests {
         kernels(&mut graph);
         assert!(most <= 2);
         assert_eq!(graph.pooled(), 0);
+    }
+
+    #[test]
+    fn what_is_forgotten_counts_as_complete() {
+        let mut graph = Graph::default();
+        let a = graph.submit(grid(1, None, false), &[]);
+        kernels(&mut graph);
+        assert_eq!(graph.ended_at(&[a]), Some(0));
+        graph.forget();
+        assert_eq!(graph.ended_at(&[a]), None);
+        let b = graph.submit(grid(2, None, false), &[a]);
+        assert_ne!(a, b);
+        assert_eq!(kernels(&mut graph), [2]);
     }
 
     #[test]

@@ -129,10 +129,12 @@ impl Machine {
             }
         }
         self.report_unseen();
+        self.streams.note_ends(&self.graph);
+        self.graph.forget();
         self.error
     }
 
-    fn grid(&mut self, id: NodeId, grid: Grid) -> Result<(), Fault> {
+    fn grid(&mut self, id: NodeId, grid: Grid) -> Result<(), Box<Fault>> {
         let kernel = self.kernel(grid.kernel);
         let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0 };
         let program = Arc::clone(&self.program);
@@ -163,9 +165,9 @@ impl Machine {
         Ok(())
     }
 
-    fn copy_fault(&self, id: NodeId, kind: FaultKind) -> Fault {
+    fn copy_fault(&self, id: NodeId, kind: FaultKind) -> Box<Fault> {
         let span = self.graph.chain(id).next().map_or_else(Span::default, |(_, span, _)| span);
-        Fault { kind, span, calls: Vec::new(), thread: String::new() }
+        Box::new(Fault::at(kind, span))
     }
 
     /// A fault of device code: it is reported, the context is spoilt, and nothing later runs (cdp2 rule R18).
@@ -190,7 +192,8 @@ impl Machine {
             let Some(code) = self.program.code(kernel) else { continue };
             let Some(Submitter { thread, block }) = from else { continue };
             let [thread, block] = [thread, block].map(triple);
-            diagnostic = diagnostic.also(span, format!("`{}` was launched here, by thread {thread} of block {block}", code.name));
+            diagnostic =
+                diagnostic.also(span, format!("`{}` was launched here, by thread {thread} of block {block}", code.name));
         }
         if total > SHOWN_LAUNCHES {
             diagnostic = diagnostic.note(format!("{} launches led there", total));
@@ -239,7 +242,10 @@ impl Machine {
         let mut kernel = Kernel::default();
         let mut dynamic_align = 16;
         for global in &named {
-            let Some(variable) = program.globals.get(*global as usize).filter(|variable| variable.space == Space::Shared) else { continue };
+            let Some(variable) = program.globals.get(*global as usize).filter(|variable| variable.space == Space::Shared)
+            else {
+                continue;
+            };
             if variable.dynamic {
                 dynamic_align = dynamic_align.max(variable.align);
                 continue;

@@ -161,7 +161,7 @@ impl Memory {
         }
         let after = self.pieces.partition_point(|piece| piece.base <= access.address);
         let before = after.checked_sub(1).and_then(|place| self.pieces.get(place)).map(|piece| &piece.info);
-        if !before.is_some_and(|info| access.address < info.address + info.size)
+        if before.is_none_or(|info| access.address >= info.address + info.size)
             && let Some((was, freed)) = self.freed.iter().rev().find(|(was, _)| was.holds(access.address, access.size))
         {
             return FaultKind::Freed { access, was: was.clone(), freed: *freed };
@@ -183,7 +183,14 @@ mod tests {
     use super::*;
 
     fn buffer(size: u64) -> Allocation {
-        Allocation { address: 0, size, what: "a buffer".to_owned(), element: "i32".to_owned(), element_size: 4, span: Span::default() }
+        Allocation {
+            address: 0,
+            size,
+            what: "a buffer".to_owned(),
+            element: "i32".to_owned(),
+            element_size: 4,
+            span: Span::default(),
+        }
     }
 
     fn access(address: u64, size: u64, write: bool) -> Access {

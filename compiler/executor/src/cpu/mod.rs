@@ -67,7 +67,8 @@ impl CpuDevice {
 
     /// Checks a host stream's handle.
     fn check_stream(&self, stream: u64) -> CudaError {
-        let known = stream == 0 || self.machine.streams.stream(stream).is_some_and(|stream| stream.owner.is_none() && !stream.destroyed);
+        let known = stream == 0
+            || self.machine.streams.stream(stream).is_some_and(|stream| stream.owner.is_none() && !stream.destroyed);
         if self.machine.error != 0 {
             self.machine.error
         } else if known {
@@ -106,7 +107,8 @@ impl Device for CpuDevice {
             return Err(self.machine.error);
         }
         let what = "a buffer".to_owned();
-        let allocation = Allocation { address: 0, size: bytes, what, element: String::new(), element_size: 1, span: Span::default() };
+        let allocation =
+            Allocation { address: 0, size: bytes, what, element: String::new(), element_size: 1, span: Span::default() };
         self.machine.memory.allocate(allocation, false).ok_or(limits::MEMORY_ALLOCATION)
     }
 
@@ -186,7 +188,13 @@ impl Device for CpuDevice {
         if self.machine.error != 0 {
             return Err(self.machine.error);
         }
-        let found = self.machine.program.globals.iter().zip(&self.machine.globals).find(|(variable, address)| variable.symbol == symbol && **address != 0);
+        let found = self
+            .machine
+            .program
+            .globals
+            .iter()
+            .zip(&self.machine.globals)
+            .find(|(variable, address)| variable.symbol == symbol && **address != 0);
         found.map(|(variable, address)| (*address, variable.size)).ok_or(limits::INVALID_SYMBOL)
     }
 
@@ -196,9 +204,12 @@ impl Device for CpuDevice {
             return error;
         }
         let functions = self.machine.program.functions.iter().zip(0u32..);
-        let kernel = functions.into_iter().find(|(code, _)| code.kind == cdp_core::ir::FunctionKind::Kernel && code.symbol == launch.kernel);
+        let kernel = functions
+            .into_iter()
+            .find(|(code, _)| code.kind == cdp_core::ir::FunctionKind::Kernel && code.symbol == launch.kernel);
         let Some((_, kernel)) = kernel else { return limits::INVALID_DEVICE_FUNCTION };
-        let grid = Grid { kernel, grid: launch.grid, block: launch.block, shared: launch.shared, params: launch.params.to_vec() };
+        let grid =
+            Grid { kernel, grid: launch.grid, block: launch.block, shared: launch.shared, params: launch.params.to_vec() };
         let error = self.machine.check_configuration(&grid);
         if error != 0 {
             return error;
@@ -287,6 +298,7 @@ impl Device for CpuDevice {
         if let Some(event) = self.machine.streams.event_mut(event) {
             event.frontier = frontier;
             event.recorded = true;
+            event.ended_at = None;
         }
         0
     }
@@ -307,10 +319,7 @@ impl Device for CpuDevice {
                 return Err(limits::INVALID_RESOURCE_HANDLE);
             }
         }
-        let at = |event: u64| {
-            let frontier = self.machine.streams.event(event).map(|event| event.frontier.as_slice()).unwrap_or_default();
-            self.machine.graph.ended_at(frontier).ok_or(NOT_READY)
-        };
+        let at = |event: u64| self.machine.streams.event(event).and_then(|event| event.ended_at).ok_or(NOT_READY);
         let (start, end) = (at(start)?, at(end)?);
         Ok(((end as f64 - start as f64) / STEPS_PER_MILLISECOND) as f32)
     }

@@ -41,7 +41,8 @@ impl World<'_> {
             RuntimeFn::GetErrorString | RuntimeFn::GetErrorName => {
                 let error = (a as u32).cast_signed();
                 if let Some(dst) = call.dst {
-                    locals.set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
+                    locals
+                        .set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
                 }
                 return Ok(());
             }
@@ -103,7 +104,8 @@ impl World<'_> {
         if bytes > self.machine.limits.heap.saturating_sub(self.machine.memory.heap_used()) {
             return None;
         }
-        let allocation = Allocation { address: 0, size: bytes, what: what.to_owned(), element: String::new(), element_size: 1, span };
+        let allocation =
+            Allocation { address: 0, size: bytes, what: what.to_owned(), element: String::new(), element_size: 1, span };
         self.machine.memory.allocate(allocation, true)
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Event {
     pub destroyed: bool,
     pub recorded: bool,
     pub frontier: Frontier,
+    /// When the work that it stands for was over, in steps.
+    pub ended_at: Option<u64>,
 }
 
 /// All handles.
@@ -57,7 +59,8 @@ impl Streams {
 
     pub(super) fn make_event(&mut self, owner: Option<NodeId>, timing: bool) -> u64 {
         let handle = self.handle();
-        self.events.insert(handle, Event { owner, timing, destroyed: false, recorded: false, frontier: Vec::new() });
+        self.events
+            .insert(handle, Event { owner, timing, destroyed: false, recorded: false, frontier: Vec::new(), ended_at: None });
         handle
     }
 
@@ -90,6 +93,13 @@ impl Streams {
             frontier.extend(self.default.iter().filter(|id| !stream.frontier.contains(id)));
         }
         frontier
+    }
+
+    /// Notes when events were over, before their nodes are forgotten.
+    pub(super) fn note_ends(&mut self, graph: &Graph) {
+        for event in self.events.values_mut().filter(|event| event.timing && event.recorded && event.ended_at.is_none()) {
+            event.ended_at = graph.ended_at(&event.frontier);
+        }
     }
 
     /// From now on, the stream's next work waits for this node.

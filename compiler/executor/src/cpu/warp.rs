@@ -57,14 +57,18 @@ impl<'p> Waiting<'p> {
     pub(super) fn members(&self, waiting: &[Self], alive: u32, runnable: bool) -> Result<Option<u32>, String> {
         if self.op() == Some(WarpOp::ActiveMask) {
             // those at the same place count as active, once nobody can come to it any more
-            let here = waiting.iter().filter(|other| other.position == self.position).fold(0, |mask, other| mask | 1 << other.lane);
+            let here =
+                waiting.iter().filter(|other| other.position == self.position).fold(0, |mask, other| mask | 1 << other.lane);
             return Ok((!runnable).then_some(here));
         }
         if self.mask & (1 << self.lane) == 0 {
             return Err(format!("lanes {:#x}, but its own lane {} is not among them", self.mask, self.lane));
         }
         let members = self.mask & alive;
-        let here = waiting.iter().filter(|other| other.op() == self.op() && other.mask == self.mask).fold(0u32, |mask, other| mask | 1 << other.lane);
+        let here = waiting
+            .iter()
+            .filter(|other| other.op() == self.op() && other.mask == self.mask)
+            .fold(0u32, |mask, other| mask | 1 << other.lane);
         Ok((here & members == members).then_some(members))
     }
 }
@@ -77,7 +81,8 @@ pub(super) fn results(group: &[&Waiting<'_>], members: u32) -> Vec<LaneResult> {
         .filter_map(|me| {
             let Effect::Warp { dst, op, kind, .. } = me.effect else { return None };
             let [value, ..] = me.values;
-            let ballot = group.iter().filter(|other| other.values.first() != Some(&0)).fold(0u32, |mask, other| mask | 1 << other.lane);
+            let ballot =
+                group.iter().filter(|other| other.values.first() != Some(&0)).fold(0u32, |mask, other| mask | 1 << other.lane);
             let (size, result) = match op {
                 WarpOp::ActiveMask => (4, u64::from(members)),
                 WarpOp::All => (1, u64::from(ballot == members)),
@@ -88,7 +93,10 @@ pub(super) fn results(group: &[&Waiting<'_>], members: u32) -> Vec<LaneResult> {
                     (kind.size(), source_lane(*op, me).and_then(first).unwrap_or(value))
                 }
                 WarpOp::MatchAny => {
-                    let same = group.iter().filter(|other| other.values.first() == Some(&value)).fold(0u32, |mask, other| mask | 1 << other.lane);
+                    let same = group
+                        .iter()
+                        .filter(|other| other.values.first() == Some(&value))
+                        .fold(0u32, |mask, other| mask | 1 << other.lane);
                     (4, u64::from(same))
                 }
                 _ => (kind.size(), reduce(*op, *kind, group)),

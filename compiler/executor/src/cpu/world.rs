@@ -63,7 +63,15 @@ impl World<'_> {
     }
 
     /// A call's result: for the program, for `cudaGetLastError`, and for a report if the thread never looks.
-    pub(super) fn result(&mut self, dst: Option<u32>, observed: bool, error: i32, span: Span, locals: &mut Locals<'_>, what: impl FnOnce() -> String) {
+    pub(super) fn result(
+        &mut self,
+        dst: Option<u32>,
+        observed: bool,
+        error: i32,
+        span: Span,
+        locals: &mut Locals<'_>,
+        what: impl FnOnce() -> String,
+    ) {
         locals.set_error(dst, error);
         if error != 0 {
             self.me.last_error = error;
@@ -79,7 +87,9 @@ impl World<'_> {
         let mut params = vec![0; kernel.params_size as usize];
         for (slot, offset) in &launch.args {
             let start = *offset as usize;
-            if let (Some(into), Some(from)) = (params.get_mut(start..start + slot.size as usize), locals.bytes(slot.offset, slot.size)) {
+            if let (Some(into), Some(from)) =
+                (params.get_mut(start..start + slot.size as usize), locals.bytes(slot.offset, slot.size))
+            {
                 into.copy_from_slice(from);
             }
         }
@@ -159,6 +169,9 @@ impl World<'_> {
         let access = Access { address: locals.u64(atomic.pointer), size: u64::from(size), write: true };
         if access.address & (u64::from(size) - 1) != 0 {
             return Err(Box::new(FaultKind::Misaligned { access, align: size }));
+        }
+        if crate::address::is_local(access.address) {
+            return Err(Box::new(FaultKind::Private { access, whose: "local memory by an atomic operation" }));
         }
         let [value, desired] = atomic.operands.map(|operand| read_bits(locals.slots, size, operand));
         let bytes = self.memory(access)?;
@@ -244,7 +257,9 @@ impl Environment for World<'_> {
             // threads run one at a time, in order: there is nothing to wait for
             Effect::Fence => {}
             Effect::Barrier { .. } | Effect::Warp { .. } => return Ok(Flow::Wait),
-            Effect::Allocate(_) => return Err(Box::new(FaultKind::Unsupported("`device` exists in host code only".to_owned()))),
+            Effect::Allocate(_) => {
+                return Err(Box::new(FaultKind::Unsupported("`device` exists in host code only".to_owned())));
+            }
         }
         Ok(Flow::Continue)
     }

@@ -31,9 +31,12 @@ impl Decoder<'_> {
                 Effect::Warp { dst: self.target(*dst), op: *op, args, kind }
             }
             StatementKind::Launch(launch) => {
-                let Some(kernel) = self.module.function(launch.kernel) else { return self.trap("a launch of nothing".to_owned()) };
+                let Some(kernel) = self.module.function(launch.kernel) else {
+                    return self.trap("a launch of nothing".to_owned());
+                };
                 let layout = self.module.types.params_layout(kernel.param_types(), super::WIDTH);
-                let args = launch.args.iter().zip(&layout.params).map(|(arg, param)| (self.operand_slot(arg), param.offset as u32));
+                let args =
+                    launch.args.iter().zip(&layout.params).map(|(arg, param)| (self.operand_slot(arg), param.offset as u32));
                 let args = args.collect();
                 Effect::Launch(Launch {
                     dst: self.target(launch.dst),
@@ -68,7 +71,10 @@ impl Decoder<'_> {
                 name: self.function.locals.get(dst.index()).map_or_else(String::new, |local| local.name.clone()),
                 count: self.operand(count),
             }),
-            StatementKind::Assign { .. } | StatementKind::Load { .. } | StatementKind::Store { .. } | StatementKind::Call { .. } => return,
+            StatementKind::Assign { .. }
+            | StatementKind::Load { .. }
+            | StatementKind::Store { .. }
+            | StatementKind::Call { .. } => return,
         };
         let table = index32(self.code.effects.len());
         self.code.effects.push(effect);

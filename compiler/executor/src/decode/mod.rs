@@ -13,7 +13,9 @@ mod value;
 
 use crate::code::{Code, Extent, Kind, Op, Slot, Switch};
 use crate::program::{Program, Variable};
-use cdp_core::ir::{Function, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, Terminator, TerminatorKind};
+use cdp_core::ir::{
+    Function, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, Terminator, TerminatorKind,
+};
 use cdp_core::source::Span;
 use cdp_core::types::layout::{PointerWidth, round_up};
 use cdp_core::types::{Int, Type, TypeId, TypeTable};
@@ -137,7 +139,13 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(module: &'a Module, function: &'a Function, frame: &'a Frame, frames: &'a [Frame], strings: &'a mut Strings) -> Self {
+    fn new(
+        module: &'a Module,
+        function: &'a Function,
+        frame: &'a Frame,
+        frames: &'a [Frame],
+        strings: &'a mut Strings,
+    ) -> Self {
         let params = frame.locals.iter().take(function.param_count as usize).copied().collect();
         let layout = module.types.params_layout(function.param_types(), WIDTH);
         let names = function.locals.iter().take(function.param_count as usize).map(|local| local.name.clone()).collect();
@@ -261,7 +269,9 @@ impl<'a> Decoder<'a> {
                 };
                 self.push(Op::Return { a, size });
             }
-            TerminatorKind::Unreachable => self.trap(format!("the end of `{}` was reached without a value to return", self.function.name)),
+            TerminatorKind::Unreachable => {
+                self.trap(format!("the end of `{}` was reached without a value to return", self.function.name))
+            }
         }
     }
 
@@ -322,7 +332,9 @@ pub(crate) fn kind(types: &TypeTable, ty: TypeId) -> Option<Kind> {
         return Some(Kind::Float(float));
     }
     match types.get(ty) {
-        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::Str => Some(Kind::Int(Int::U64)),
+        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::Str => {
+            Some(Kind::Int(Int::U64))
+        }
         _ => None,
     }
 }
@@ -371,7 +383,9 @@ fn count_reads(function: &Function) -> Vec<u32> {
             each_operand(&statement.kind, &mut read);
         }
         match &block.terminator.kind {
-            TerminatorKind::Branch { condition: value, .. } | TerminatorKind::Switch { value, .. } | TerminatorKind::Return(Some(value)) => {
+            TerminatorKind::Branch { condition: value, .. }
+            | TerminatorKind::Switch { value, .. }
+            | TerminatorKind::Return(Some(value)) => {
                 read(value);
             }
             _ => {}

@@ -35,7 +35,8 @@ impl Decoder<'_> {
             }
             PlaceBase::Deref(pointer) => {
                 let ty = self.operand_type(pointer);
-                let pointee = self.module.types.pointee(ty).map_or(cdp_core::types::TypeTable::POISON, |(_, pointee, _)| pointee);
+                let pointee =
+                    self.module.types.pointee(ty).map_or(cdp_core::types::TypeTable::POISON, |(_, pointee, _)| pointee);
                 (Spot::Memory { address: self.operand(pointer), bytes: 0 }, pointee)
             }
         };

@@ -1,7 +1,7 @@
 //! Pure computations.
 
 use super::{Decoder, WIDTH, index32};
-use crate::code::{Call, IntrinsicCall, Indexing, Kind, Op, Slot, binary, unary};
+use crate::code::{Call, Indexing, IntrinsicCall, Kind, Op, Slot, binary, unary};
 use cdp_core::builtins::Intrinsic;
 use cdp_core::ir::{BinaryOp, CastKind, FunctionId, LocalId, Operand, Rvalue, UnaryOp};
 use cdp_core::types::{Float, Int, Scalar, Type, TypeId, TypeTable};

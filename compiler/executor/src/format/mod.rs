@@ -140,8 +140,15 @@ fn conversion(text: &str) -> Option<(Conversion, &str)> {
         precision = if amount == Amount::None { Amount::Fixed(0) } else { amount };
         rest = after;
     }
-    let lengths =
-        [("hh", Length::Char), ("h", Length::Short), ("ll", Length::Long), ("l", Length::Long), ("z", Length::Long), ("j", Length::Long), ("t", Length::Long)];
+    let lengths = [
+        ("hh", Length::Char),
+        ("h", Length::Short),
+        ("ll", Length::Long),
+        ("l", Length::Long),
+        ("z", Length::Long),
+        ("j", Length::Long),
+        ("t", Length::Long),
+    ];
     let mut length = Length::Int;
     for (prefix, meaning) in lengths {
         if let Some(after) = rest.strip_prefix(prefix) {
@@ -217,7 +224,14 @@ impl Conversion {
                 if self.flags.alternate && precision.is_none_or(|precision| precision <= text.len()) && !text.starts_with('0') {
                     text.insert(0, '0');
                 }
-                self.integer(false, text, "", precision.map(|precision| precision.max(usize::from(self.flags.alternate))), width, out);
+                self.integer(
+                    false,
+                    text,
+                    "",
+                    precision.map(|precision| precision.max(usize::from(self.flags.alternate))),
+                    width,
+                    out,
+                );
             }
             'x' | 'X' => {
                 let number = self.unsigned(value.bits());
@@ -279,7 +293,15 @@ impl Conversion {
         }
     }
 
-    fn integer(self, negative: bool, mut text: String, prefix: &str, precision: Option<usize>, width: usize, out: &mut Vec<u8>) {
+    fn integer(
+        self,
+        negative: bool,
+        mut text: String,
+        prefix: &str,
+        precision: Option<usize>,
+        width: usize,
+        out: &mut Vec<u8>,
+    ) {
         if precision == Some(0) && text == "0" {
             text.clear();
         }
@@ -307,7 +329,8 @@ impl Conversion {
             return self.number(sign, text, false, width, out);
         }
         let (prefix, text) = float::digits(value.abs(), self.kind.to_ascii_lowercase(), precision, self.flags.alternate);
-        let (prefix, text) = if upper { (prefix.to_ascii_uppercase(), text.to_ascii_uppercase()) } else { (prefix.to_owned(), text) };
+        let (prefix, text) =
+            if upper { (prefix.to_ascii_uppercase(), text.to_ascii_uppercase()) } else { (prefix.to_owned(), text) };
         self.number(&format!("{sign}{prefix}"), &text, self.flags.zero, width, out);
     }
 

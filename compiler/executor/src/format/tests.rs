@@ -25,7 +25,9 @@ struct Case {
 
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut add = |format: &str, kind: char, text: String, value: Value<'static>| cases.push(Case { format: format.to_owned(), value, kind, text });
+    let mut add = |format: &str, kind: char, text: String, value: Value<'static>| {
+        cases.push(Case { format: format.to_owned(), value, kind, text })
+    };
     for flags in ["", "-", "+", " ", "0", "#", "-0", "+0", " 0", "-+", "#0", "+ "] {
         for width in ["", "1", "5", "12"] {
             for precision in ["", ".", ".0", ".1", ".3", ".10"] {
@@ -134,14 +136,21 @@ int main(void) {
 fn agrees_with_the_c_library() {
     // glibc drops the zeroes that `#` asks for where rounding makes one more digit of `%g`
     let known_fault = |case: &Case| {
-        case.format.contains('#') && case.format.to_lowercase().ends_with('g') && matches!(case.value, Value::Float(v) if v == 999_999.5)
+        case.format.contains('#')
+            && case.format.to_lowercase().ends_with('g')
+            && matches!(case.value, Value::Float(v) if v == 999_999.5)
     };
     let cases: Vec<Case> = cases().into_iter().filter(|case| !known_fault(case)).collect();
     let folder = std::env::temp_dir().join(format!("cdp-printf-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let binary = folder.join("reference");
-    let mut compiler =
-        Command::new("cc").args(["-x", "c", "-w", "-o"]).arg(&binary).arg("-").stdin(Stdio::piped()).spawn().expect("a C compiler");
+    let mut compiler = Command::new("cc")
+        .args(["-x", "c", "-w", "-o"])
+        .arg(&binary)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a C compiler");
     compiler.stdin.take().unwrap().write_all(REFERENCE.as_bytes()).unwrap();
     assert!(compiler.wait().unwrap().success());
     let mut input = String::new();
@@ -181,6 +190,9 @@ fn width_and_precision_may_be_arguments() {
 
 #[test]
 fn not_a_number_has_a_name_and_a_sign() {
-    assert_eq!(printed("%f %E %5g", vec![Value::Float(f64::NAN), Value::Float(f64::NAN), Value::Float(f64::NAN)]), "nan NAN   nan");
+    assert_eq!(
+        printed("%f %E %5g", vec![Value::Float(f64::NAN), Value::Float(f64::NAN), Value::Float(f64::NAN)]),
+        "nan NAN   nan"
+    );
     assert_eq!(printed("%f", vec![Value::Float(-f64::NAN)]), "-nan");
 }

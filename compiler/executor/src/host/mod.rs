@@ -115,7 +115,10 @@ impl<'a> HostProgram<'a> {
             Ok(Stop::OutOfSteps) => {
                 Some(thread.fault(self.program, crate::fault::FaultKind::Steps(self.options.max_steps.unwrap_or(u64::MAX))))
             }
-            Ok(Stop::Waits) => Some(thread.fault(self.program, crate::fault::FaultKind::Unsupported("host code waits for other threads".to_owned()))),
+            Ok(Stop::Waits) => Some(
+                thread
+                    .fault(self.program, crate::fault::FaultKind::Unsupported("host code waits for other threads".to_owned())),
+            ),
             Err(fault) => Some(fault),
         };
         world.finish(fault)
@@ -128,7 +131,9 @@ fn outcome(device: Vec<Diagnostic>, fault: Option<&Fault>, unseen: &[Fault]) -> 
     let mut status = if explained { Status::RuntimeError } else { Status::Ok };
     let mut diagnostics = device;
     // an error that a fault in device code left behind is not a second mistake
-    let follows = |fault: &Fault| explained && matches!(fault.kind, crate::fault::FaultKind::Cuda { error, .. } if world::spoils_context(error));
+    let follows = |fault: &Fault| {
+        explained && matches!(fault.kind, crate::fault::FaultKind::Cuda { error, .. } if world::spoils_context(error))
+    };
     if let Some(fault) = fault
         && !follows(fault)
     {

@@ -5,20 +5,23 @@ use crate::device::{CudaError, KernelLaunch};
 use cdp_core::builtins::RuntimeFn;
 use cdp_core::diag::Code;
 use cdp_core::ir::{
-    BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue,
-    StatementKind, TerminatorKind,
+    BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand, Place, PlaceBase,
+    Projection, Rvalue, StatementKind, TerminatorKind,
 };
 use cdp_core::source::{FileId, Span};
 use cdp_core::types::{Space, TypeId, TypeTable};
 use std::collections::BTreeMap;
 
+type Bytes = BTreeMap<u64, Vec<u8>>;
+
 /// A device of memory only: launches are written down, and do nothing but what a test asks for.
 #[derive(Debug, Default)]
 struct Fake {
-    memory: BTreeMap<u64, Vec<u8>>,
-    launches: Vec<(String, [u32; 3], [u32; 3], u64, Vec<u8>)>,
+    memory: Bytes,
+    /// The kernels and their parameters.
+    launches: Vec<(String, Vec<u8>)>,
     /// What every launch does to memory.
-    on_launch: Option<fn(&mut BTreeMap<u64, Vec<u8>>)>,
+    on_launch: Option<fn(&mut Bytes)>,
     launch_error: CudaError,
     synchronize_error: CudaError,
     reads: usize,
@@ -65,7 +68,8 @@ impl Device for Fake {
         Ok((0x1000_0000, 4))
     }
     fn launch(&mut self, launch: &KernelLaunch<'_>) -> CudaError {
-        self.launches.push((launch.kernel.to_owned(), launch.grid, launch.block, launch.stream, launch.params.to_vec()));
+        assert_eq!((launch.grid, launch.block, launch.stream), ([1; 3], [1; 3], 0));
+        self.launches.push((launch.kernel.to_owned(), launch.params.to_vec()));
         if let Some(act) = self.on_launch {
             act(&mut self.memory);
         }
@@ -230,17 +234,17 @@ fn a_launch_sends_what_was_written_and_makes_copies_stale() {
     launch(&mut main, 0, args, None, at(3));
     let value = load(&mut main, TypeTable::I32, place, at(4));
     printf(&mut main, "%d\n", vec![value.into()]);
-    let mut device = Fake::default();
-    device.on_launch = Some(|memory| {
+    let on_launch: fn(&mut Bytes) = |memory| {
         let bytes = memory.values_mut().next().unwrap();
         assert_eq!(bytes[..4], 7i32.to_le_bytes());
         bytes[..4].copy_from_slice(&8i32.to_le_bytes());
-    });
+    };
+    let mut device = Fake { on_launch: Some(on_launch), ..Fake::default() };
     let (outcome, output) = run(&module(types, pointer, main.finish()), &mut device);
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!(output, "8\n");
     assert_eq!(device.reads, 1);
-    let (symbol, .., params) = &device.launches[0];
+    let (symbol, params) = &device.launches[0];
     assert_eq!(symbol, "k_symbol");
     let mut expected = 0x10000u64.to_le_bytes().to_vec();
     expected.extend([0xff, 0, 0, 0, 0, 0, 0, 0]);
@@ -298,7 +302,12 @@ fn a_failed_assertion_has_its_message() {
     let (types, pointer) = types();
     let mut main = host("main");
     let text = "a == b".to_owned();
-    let assert = StatementKind::Assert { condition: Const::bool(false).into(), text, format: "a = %d".to_owned(), args: vec![i32_const(3)] };
+    let assert = StatementKind::Assert {
+        condition: Const::bool(false).into(),
+        text,
+        format: "a = %d".to_owned(),
+        args: vec![i32_const(3)],
+    };
     main.push(assert, at(4));
     printf(&mut main, "never\n", vec![]);
     let (outcome, output) = run(&module(types, pointer, main.finish()), &mut Fake::default());

@@ -33,6 +33,8 @@ pub(super) struct World<'a> {
     /// Addresses of variables that were named.
     globals: Vec<Option<u64>>,
     last_error: CudaError,
+    /// Whether a call has already said that the context is spoilt.
+    spoilt: bool,
     /// Errors that nobody has looked at.
     unseen: Vec<Fault>,
     /// Memory to give back at the end.
@@ -51,6 +53,7 @@ impl<'a> World<'a> {
             memory: Memory::new(),
             globals: vec![None; program.globals.len()],
             last_error: 0,
+            spoilt: false,
             unseen: Vec::new(),
             owned: Vec::new(),
             started: Instant::now(),
@@ -60,23 +63,25 @@ impl<'a> World<'a> {
     }
 
     /// Waits for what is still running, gives memory back, and says what came of it all.
-    pub(super) fn finish(mut self, fault: Option<Fault>) -> Outcome {
+    pub(super) fn finish(mut self, fault: Option<Box<Fault>>) -> Outcome {
         let span = fault.as_ref().map_or_else(Span::default, |fault| fault.span);
         let mut error = self.memory.flush(self.device);
         let mut output = self.output.flush().map_err(|e| e.to_string());
         error = if error == 0 { self.device.synchronize() } else { error };
         let printed = self.device.take_output();
-        output = output.and_then(|()| self.output.write_all(&printed).and_then(|()| self.output.flush()).map_err(|e| e.to_string()));
+        output =
+            output.and_then(|()| self.output.write_all(&printed).and_then(|()| self.output.flush()).map_err(|e| e.to_string()));
         for address in std::mem::take(&mut self.owned) {
             self.device.free(address);
         }
-        if error != 0 && self.unseen.is_empty() && fault.is_none() && self.last_error != error {
+        let known = self.spoilt && spoils_context(error);
+        if error != 0 && !known && fault.is_none() {
             self.unseen.push(unseen("work that was still running at the end".to_owned(), error, span));
         }
         if let Err(text) = output {
-            self.unseen.push(Fault { kind: FaultKind::Output(text), span, calls: Vec::new(), thread: String::new() });
+            self.unseen.push(Fault::at(FaultKind::Output(text), span));
         }
-        outcome(self.device.take_diagnostics(), fault.as_ref(), &self.unseen)
+        outcome(self.device.take_diagnostics(), fault.as_deref(), &self.unseen)
     }
 
     /// Before a call that may wait: so that what was printed before it stands before what the device prints meanwhile.
@@ -91,10 +96,19 @@ impl<'a> World<'a> {
     }
 
     /// A call's result: for the program, for `cudaGetLastError`, and for the end of the run if nobody looks.
-    fn result(&mut self, dst: Option<u32>, observed: bool, error: CudaError, span: Span, locals: &mut Locals<'_>, what: impl FnOnce() -> String) {
+    fn result(
+        &mut self,
+        dst: Option<u32>,
+        observed: bool,
+        error: CudaError,
+        span: Span,
+        locals: &mut Locals<'_>,
+        what: impl FnOnce() -> String,
+    ) {
         locals.set_error(dst, error);
         if error != 0 {
             self.last_error = error;
+            self.spoilt |= spoils_context(error);
             if !observed {
                 self.unseen.push(unseen(what(), error, span));
             }
@@ -251,7 +265,12 @@ impl<'a> World<'a> {
     }
 
     /// A result that goes to an address, when there is one.
-    fn out<const N: usize>(&mut self, locals: &mut Locals<'_>, address: u64, value: Result<[u8; N], CudaError>) -> Step<CudaError> {
+    fn out<const N: usize>(
+        &mut self,
+        locals: &mut Locals<'_>,
+        address: u64,
+        value: Result<[u8; N], CudaError>,
+    ) -> Step<CudaError> {
         match value {
             Ok(bytes) => self.write(address, &bytes, locals).map(|()| 0),
             Err(error) => Ok(error),
@@ -291,7 +310,8 @@ impl<'a> World<'a> {
             RuntimeFn::GetErrorString | RuntimeFn::GetErrorName => {
                 let error = (a as u32).cast_signed();
                 if let Some(dst) = call.dst {
-                    locals.set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
+                    locals
+                        .set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
                 }
                 return Ok(());
             }
@@ -377,8 +397,7 @@ impl<'a> World<'a> {
 }
 
 fn unseen(what: String, error: CudaError, span: Span) -> Fault {
-    let kind = FaultKind::Cuda { what, error, because: "and nobody looked" };
-    Fault { kind, span, calls: Vec::new(), thread: String::new() }
+    Fault::at(FaultKind::Cuda { what, error, because: "and nobody looked" }, span)
 }
 
 impl Environment for World<'_> {
@@ -409,7 +428,9 @@ impl Environment for World<'_> {
             Register::BlockDimX | Register::BlockDimY | Register::BlockDimZ => 1,
             Register::GridDimX | Register::GridDimY | Register::GridDimZ => 1,
             Register::WarpSize => 32,
-            Register::Clock | Register::Clock64 | Register::GlobalTimer => u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            Register::Clock | Register::Clock64 | Register::GlobalTimer => {
+                u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+            }
             _ => 0,
         }
     }

@@ -103,7 +103,9 @@ impl<'a> Locals<'a> {
         found.ok_or_else(|| {
             let access = Access { address, size: size as u64, write };
             Box::new(match crate::address::region(address) {
-                crate::address::Region::Local(owner) if crate::address::local_base(owner) == self.bottom => FaultKind::OutOfBounds { access, near: None },
+                crate::address::Region::Local(owner) if crate::address::local_base(owner) == self.bottom => {
+                    FaultKind::OutOfBounds { access, near: None }
+                }
                 _ => FaultKind::Private { access, whose: "the local memory of another thread" },
             })
         })

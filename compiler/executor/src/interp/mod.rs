@@ -122,10 +122,14 @@ impl Thread {
     }
 
     /// A fault where it is.
-    pub(crate) fn fault(&self, program: &Program, kind: FaultKind) -> Fault {
-        let mut places = self.records.iter().rev().map(|record| program.code(record.function).map_or_else(Span::default, |code| code.span_before(record.pc)));
+    pub(crate) fn fault(&self, program: &Program, kind: FaultKind) -> Box<Fault> {
+        let mut places = self
+            .records
+            .iter()
+            .rev()
+            .map(|record| program.code(record.function).map_or_else(Span::default, |code| code.span_before(record.pc)));
         let span = places.next().unwrap_or_default();
-        Fault { kind, span, calls: places.collect(), thread: String::new() }
+        Box::new(Fault { kind, span, calls: places.collect(), thread: String::new() })
     }
 }
 
@@ -139,7 +143,13 @@ enum Left {
 }
 
 /// Runs a thread; `steps` is how many it may take, and is counted down.
-pub(crate) fn run<E: Environment>(program: &Program, thread: &mut Thread, environment: &mut E, limits: StackLimits, steps: &mut u64) -> Result<Stop, Fault> {
+pub(crate) fn run<E: Environment>(
+    program: &Program,
+    thread: &mut Thread,
+    environment: &mut E,
+    limits: StackLimits,
+    steps: &mut u64,
+) -> Result<Stop, Box<Fault>> {
     loop {
         let Some(record) = thread.records.last_mut() else { return Ok(Stop::Ended) };
         let Some(code) = program.code(record.function) else { return Ok(Stop::Ended) };
@@ -192,7 +202,13 @@ fn leave(thread: &mut Thread, a: u32, size: u32) {
 
 /// The steps of one frame until it calls, returns, waits or fails.
 #[allow(clippy::too_many_lines, reason = "one arm a step; splitting it would hide which steps there are")]
-fn straight<E: Environment>(code: &Code, at: &mut usize, locals: &mut Locals<'_>, environment: &mut E, steps: &mut u64) -> Left {
+fn straight<E: Environment>(
+    code: &Code,
+    at: &mut usize,
+    locals: &mut Locals<'_>,
+    environment: &mut E,
+    steps: &mut u64,
+) -> Left {
     let mut pc = *at;
     let mut remaining = *steps;
     macro_rules! check {
@@ -329,7 +345,8 @@ fn straight<E: Environment>(code: &Code, at: &mut usize, locals: &mut Locals<'_>
             Op::Switch { a, table } => {
                 if let Some(switch) = code.switches.get(table as usize) {
                     let value = number::read_bits(locals.slots, switch.kind.bits() / 8, a);
-                    let found = switch.cases.binary_search_by_key(&value, |(case, _)| *case).ok().and_then(|i| switch.cases.get(i));
+                    let found =
+                        switch.cases.binary_search_by_key(&value, |(case, _)| *case).ok().and_then(|i| switch.cases.get(i));
                     pc = found.map_or(switch.default, |(_, to)| *to) as usize;
                 }
             }
@@ -424,6 +441,9 @@ fn store<E: Environment, const N: usize>(locals: &mut Locals<'_>, environment: &
 
 fn load_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, d: u32, a: u32, bytes: u32, extent: Extent) -> Step {
     let address = locals.u64(a).wrapping_add(u64::from(bytes));
+    if extent.size == 0 {
+        return Ok(());
+    }
     aligned(address, extent.size, extent.align, false)?;
     if is_local(address) {
         return locals.load_into(address, d, extent.size);
@@ -436,6 +456,9 @@ fn load_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, d: u32
 
 fn store_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, a: u32, b: u32, bytes: u32, extent: Extent) -> Step {
     let address = locals.u64(a).wrapping_add(u64::from(bytes));
+    if extent.size == 0 {
+        return Ok(());
+    }
     aligned(address, extent.size, extent.align, true)?;
     if is_local(address) {
         return locals.store_from(address, b, extent.size);

@@ -330,3 +330,6 @@ pub(super) fn cast_float(slots: &mut [u8], from: Float, to: Float, d: u32, a: u3
     let value = read_float(slots, from, a);
     write_float(slots, to, d, value);
 }
+
+#[cfg(test)]
+mod tests;
