@@ -3,6 +3,10 @@
 //! This crate reads no files: the caller says how a path is found and read. A file is taken once, however often it is imported, so
 //! files may import each other.
 
+mod defines;
+
+pub use defines::define;
+
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap};
 use crate::syntax::{self, ast};
