@@ -9,7 +9,7 @@ use crate::builtins::Intrinsic;
 use crate::ir::{BinaryOp, Operand, Rvalue, UnaryOp};
 use crate::source::Span;
 use crate::typed::{Expr, ExprKind};
-use crate::types::{Scalar, Type, TypeId};
+use crate::types::{Scalar, Type, TypeId, TypeTable};
 
 impl Lowering<'_> {
     /// `left op right` as one multiply-add, when it is one.
@@ -18,7 +18,7 @@ impl Lowering<'_> {
             let (a, b) = (self.value(a), self.value(b));
             let addend = self.value(right);
             let addend = if op == BinaryOp::Sub { self.negated(addend, ty, span) } else { addend };
-            return Some(Rvalue::Intrinsic(Intrinsic::Fma, vec![a, b, addend]));
+            return Some(self.multiply_add([a, b, addend], ty, span));
         }
         let (a, b) = self.fusible(op, ty, right)?;
         let addend = self.value(left);
@@ -50,7 +50,24 @@ impl Lowering<'_> {
         span: Span,
     ) -> Rvalue {
         let a = if op == BinaryOp::Sub { self.negated(a, ty, span) } else { a };
-        Rvalue::Intrinsic(Intrinsic::Fma, vec![a, b, addend])
+        self.multiply_add([a, b, addend], ty, span)
+    }
+
+    /// `fma(a, b, c)`; of vectors lane by lane, since intrinsics are of scalars.
+    fn multiply_add(&mut self, operands: [Operand; 3], ty: TypeId, span: Span) -> Rvalue {
+        let &Type::Vector { element, lanes } = self.types.get(ty) else {
+            return Rvalue::Intrinsic(Intrinsic::Fma, operands.into());
+        };
+        let element = TypeTable::scalar(element);
+        let mut results = Vec::with_capacity(usize::from(lanes));
+        for lane in 0..u32::from(lanes) {
+            let scalars = operands
+                .iter()
+                .map(|operand| self.builder.assign(element, Rvalue::Extract(operand.clone(), lane), span).into())
+                .collect();
+            results.push(self.builder.assign(element, Rvalue::Intrinsic(Intrinsic::Fma, scalars), span).into());
+        }
+        Rvalue::Aggregate(results)
     }
 
     fn negated(&mut self, value: Operand, ty: TypeId, span: Span) -> Operand {
