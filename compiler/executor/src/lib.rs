@@ -28,7 +28,7 @@ mod math;
 mod print;
 mod program;
 
-pub use cpu::{CpuDevice, CpuOptions};
+pub use cpu::{CpuDevice, CpuOptions, Schedule};
 pub use device::{CudaError, Device, KernelLaunch};
 pub use host::{HostProgram, Options, Outcome, Status};
 pub use program::Program;

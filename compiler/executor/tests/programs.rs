@@ -3,7 +3,7 @@
 
 mod support;
 
-use cdp_executor::Status;
+use cdp_executor::{Schedule, Status};
 use std::path::{Path, PathBuf};
 
 fn programs() -> Vec<PathBuf> {
@@ -14,8 +14,8 @@ fn programs() -> Vec<PathBuf> {
     paths
 }
 
-#[test]
-fn every_program_passes() {
+/// Runs every program; what failed. The text that `main` prints is compared where `printed` says so.
+fn failures(schedule: Schedule, printed: bool) -> String {
     let paths = programs();
     assert!(paths.len() >= 8);
     let mut failed = String::new();
@@ -29,26 +29,39 @@ fn every_program_passes() {
         };
         for entry in compiled.entries() {
             let start = std::time::Instant::now();
-            let ran = compiled.run(&entry, Some(20_000_000_000));
+            let ran = compiled.run_scheduled(&entry, Some(20_000_000_000), schedule);
             if std::env::var_os("CDP_TIMES").is_some() {
-                println!(
-                    "{:>8.3}s {:>12} steps {} / {entry}",
-                    start.elapsed().as_secs_f64(),
-                    ran.steps,
-                    path.file_name().unwrap().display()
-                );
+                let name = path.file_name().unwrap().display();
+                println!("{:>8.3}s {:>12} steps {name} / {entry}", start.elapsed().as_secs_f64(), ran.steps);
             }
             if ran.outcome.status != Status::Ok {
                 failed.push_str(&format!("{} / {entry}:\n{}\n", path.display(), ran.rendering));
             }
-            let expected = path.with_extension("stdout");
-            if entry == "main"
-                && let Ok(expected) = std::fs::read_to_string(expected)
-                && ran.output != expected
-            {
+            let expected = std::fs::read_to_string(path.with_extension("stdout"));
+            if entry == "main" && printed && expected.is_ok_and(|expected| ran.output != expected) {
                 failed.push_str(&format!("{}: printed\n{}\n", path.display(), ran.output));
             }
         }
     }
+    failed
+}
+
+#[test]
+fn every_program_passes() {
+    let failed = failures(Schedule::Late, true);
     assert!(failed.is_empty(), "{failed}");
+}
+
+#[test]
+fn every_program_passes_with_children_at_once() {
+    let failed = failures(Schedule::Eager, false);
+    assert!(failed.is_empty(), "{failed}");
+}
+
+#[test]
+fn every_program_passes_in_drawn_orders() {
+    for seed in 1..=2 {
+        let failed = failures(Schedule::Random { seed }, false);
+        assert!(failed.is_empty(), "seed {seed}: {failed}");
+    }
 }

@@ -4,6 +4,7 @@
 //! warp operation is carried out when every thread that its mask names has come to it, a barrier when every thread of the block has.
 
 use super::machine::{Machine, Run, triple};
+use super::schedule::Schedule;
 use super::warp;
 use super::world::World;
 use crate::code::{Effect, Slot};
@@ -18,6 +19,9 @@ pub(super) const WARP: usize = 32;
 
 /// Steps of one turn: long enough to cost nothing, short enough that a thread that waits for another by looking at memory goes on soon.
 const TURN: u64 = 50_000;
+
+/// The most steps of a turn that is drawn: short, so that threads get in between each other's statements.
+const DRAWN_TURN: u64 = 100;
 
 /// Deeper recursion than this does not end.
 const STACK: StackLimits = StackLimits { calls: 20_000, bytes: 16 << 20 };
@@ -129,8 +133,14 @@ impl Block<'_> {
         let count = self.threads.len();
         loop {
             let mut runnable = false;
-            for first in (0..count).step_by(WARP) {
+            let warps = count.div_ceil(WARP) as u64;
+            let order = self.machine.order(warps);
+            for place in 0..warps {
+                let first = order.at(place) as usize * WARP;
                 runnable |= self.warp(first, (first + WARP).min(count))?;
+                if self.machine.error != 0 {
+                    return Ok(());
+                }
             }
             if runnable {
                 continue;
@@ -147,9 +157,14 @@ impl Block<'_> {
         loop {
             let mut runnable = false;
             let mut in_warp = false;
-            for index in first..end {
+            let order = self.machine.order((end - first) as u64);
+            for place in 0..(end - first) as u64 {
+                let index = first + order.at(place) as usize;
                 if self.status(index) == Status::Runnable {
                     self.turn(index)?;
+                    if self.machine.error != 0 {
+                        return Ok(false);
+                    }
                 }
                 runnable |= self.status(index) == Status::Runnable;
                 in_warp |= self.status(index) == Status::InWarp;
@@ -168,7 +183,11 @@ impl Block<'_> {
     fn turn(&mut self, index: usize) -> Result<(), Box<Fault>> {
         let (Some(thread), Some(me)) = (self.threads.get_mut(index), self.states.get_mut(index)) else { return Ok(()) };
         let left = self.machine.max_steps.map_or(u64::MAX, |most| most.saturating_sub(self.machine.steps));
-        let turn = TURN.min(left);
+        let turn = match self.machine.schedule {
+            Schedule::Random { .. } => 1 + self.machine.draw.below(DRAWN_TURN),
+            Schedule::Late | Schedule::Eager => TURN,
+        };
+        let turn = turn.min(left);
         let mut steps = turn;
         let mut world = World { machine: self.machine, program: self.program, run: self.run, block: &mut self.state, me };
         let stop = interp::run(self.program, thread, &mut world, STACK, &mut steps);
@@ -178,8 +197,8 @@ impl Block<'_> {
             Err(fault) => return Err(self.named(index, fault)),
         };
         let status = match stop {
-            Stop::Ended => Status::Ended,
-            Stop::OutOfSteps if left <= TURN => {
+            Stop::Ended | Stop::Abandoned => Status::Ended,
+            Stop::OutOfSteps if left <= turn => {
                 let fault = thread.fault(self.program, FaultKind::Steps(self.machine.max_steps.unwrap_or(0)));
                 return Err(self.named(index, fault));
             }

@@ -176,9 +176,15 @@ impl Graph {
         }
     }
 
-    /// The next node to run, with its work.
-    pub(super) fn next(&mut self) -> Option<(NodeId, Work)> {
-        let (_, id) = self.ready.pop_first()?;
+    /// How many nodes may be run now.
+    pub(super) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The next node to run, with its work: the one at this place of those that are ready, the deepest first.
+    pub(super) fn next(&mut self, place: usize) -> Option<(NodeId, Work)> {
+        let (depth, id) = *self.ready.iter().nth(place)?;
+        self.ready.remove(&(depth, id));
         let work = std::mem::replace(&mut self.node_mut(id)?.work, Work::Nothing);
         Some((id, work))
     }
@@ -251,6 +257,11 @@ impl Graph {
         })
     }
 
+    /// Whether a node that is nested deeper than this may be run now.
+    pub(super) fn has_deeper(&self, depth: u32) -> bool {
+        self.ready.first().is_some_and(|(Reverse(first), _)| *first > depth)
+    }
+
     /// How deep a grid is nested; 0 for those that the host launched.
     pub(super) fn depth(&self, id: NodeId) -> u32 {
         self.node(id).map_or(0, |node| node.depth)
@@ -268,7 +279,7 @@ mod tests {
 
     fn kernels(graph: &mut Graph) -> Vec<u32> {
         let mut ran = Vec::new();
-        while let Some((id, work)) = graph.next() {
+        while let Some((id, work)) = graph.next(0) {
             if let Work::Grid(grid) = work {
                 ran.push(grid.kernel);
             }
@@ -291,13 +302,13 @@ mod tests {
         let mut graph = Graph::default();
         let parent = graph.submit(grid(1, None, false), &[]);
         graph.submit(grid(9, None, false), &[parent]);
-        let (id, _) = graph.next().unwrap();
+        let (id, _) = graph.next(0).unwrap();
         assert_eq!(id, parent);
         graph.submit(grid(4, Some(parent), true), &[]);
         graph.submit(grid(5, Some(parent), true), &[]);
         let child = graph.submit(grid(2, Some(parent), false), &[]);
         graph.ended(parent, 0);
-        let (next, _) = graph.next().unwrap();
+        let (next, _) = graph.next(0).unwrap();
         assert_eq!(next, child);
         graph.submit(grid(3, Some(child), true), &[]);
         graph.ended(child, 0);
@@ -311,7 +322,7 @@ mod tests {
         graph.submit(grid(0, None, false), &[]);
         let mut most = 0;
         for step in 0..100_000u32 {
-            let (id, _) = graph.next().unwrap();
+            let (id, _) = graph.next(0).unwrap();
             graph.submit(grid(step, Some(id), true), &[]);
             most = most.max(graph.pooled());
             graph.ended(id, 0);
@@ -339,7 +350,7 @@ mod tests {
         let mut graph = Graph::default();
         graph.submit(grid(0, None, false), &[]);
         for depth in 0..50u64 {
-            let (id, _) = graph.next().unwrap();
+            let (id, _) = graph.next(0).unwrap();
             assert_eq!(graph.pooled(), depth);
             graph.submit(grid(0, Some(id), false), &[]);
             graph.ended(id, 0);

@@ -1,9 +1,11 @@
 //! The machine: memory, the graph of work, and running it.
 
+use super::CpuOptions;
 use super::block;
 use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Submitter, Work};
 use super::limits::{self, Limits};
 use super::memory::Memory;
+use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
 use crate::device::CudaError;
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
@@ -42,6 +44,10 @@ pub(super) struct Machine {
     pub output: Vec<u8>,
     pub diagnostics: Vec<Diagnostic>,
     pub max_steps: Option<u64>,
+    pub schedule: Schedule,
+    pub draw: Draw,
+    /// How many grids run within launches of others.
+    nested: u32,
     /// Steps that all threads took.
     pub steps: u64,
     /// Events of grids that are alive.
@@ -67,11 +73,17 @@ pub(super) struct Run {
     pub events: u64,
 }
 
+/// How many grids may run within launches of each other: each takes some of the executor's own stack.
+const MAX_NESTED: u32 = 64;
+
+/// How many of the ready nodes a draw is made from.
+const DRAWN_NODES: usize = 16;
+
 /// How many of the launches that led to a fault are shown.
 const SHOWN_LAUNCHES: usize = 4;
 
 impl Machine {
-    pub(super) fn new(program: Arc<Program>, max_steps: Option<u64>) -> Self {
+    pub(super) fn new(program: Arc<Program>, options: CpuOptions) -> Self {
         let mut memory = Memory::new();
         let mut globals = Vec::with_capacity(program.globals.len());
         for variable in &program.globals {
@@ -102,7 +114,10 @@ impl Machine {
             error: 0,
             output: Vec::new(),
             diagnostics: Vec::new(),
-            max_steps,
+            max_steps: options.max_steps,
+            schedule: options.schedule,
+            draw: Draw::new(if let Schedule::Random { seed } = options.schedule { seed } else { 0 }),
+            nested: 0,
             steps: 0,
             events: 0,
             kernels: HashMap::new(),
@@ -115,23 +130,50 @@ impl Machine {
 
     /// Runs everything that was submitted.
     pub(super) fn run(&mut self) -> CudaError {
-        while self.error == 0
-            && let Some((id, work)) = self.graph.next()
-        {
-            let result = match work {
-                Work::Grid(grid) => self.grid(id, grid),
-                Work::Copy { to, from, bytes } => self.copy(to, from, bytes).map_err(|kind| self.copy_fault(id, *kind)),
-                Work::Nothing => Ok(()),
-            };
-            match result {
-                Ok(()) => self.graph.ended(id, self.steps),
-                Err(fault) => self.fail(id, &fault),
-            }
-        }
+        while self.error == 0 && self.step() {}
         self.report_unseen();
         self.streams.note_ends(&self.graph);
         self.graph.forget();
         self.error
+    }
+
+    /// Runs one node; whether there was one.
+    fn step(&mut self) -> bool {
+        let place = match self.schedule {
+            Schedule::Random { .. } => self.draw.below(self.graph.ready().min(DRAWN_NODES) as u64) as usize,
+            Schedule::Late | Schedule::Eager => 0,
+        };
+        let Some((id, work)) = self.graph.next(place) else { return false };
+        let result = match work {
+            Work::Grid(grid) => self.grid(id, grid),
+            Work::Copy { to, from, bytes } => self.copy(to, from, bytes).map_err(|kind| self.copy_fault(id, *kind)),
+            Work::Nothing => Ok(()),
+        };
+        match result {
+            // a grid that ran within a launch of this one has failed: that was reported
+            _ if self.error != 0 => {}
+            Ok(()) => self.graph.ended(id, self.steps),
+            Err(fault) => self.fail(id, &fault),
+        }
+        true
+    }
+
+    /// What runs within a launch or copy that a grid of this depth has just submitted.
+    pub(super) fn submitted(&mut self, depth: u32) {
+        if self.schedule == Schedule::Late || self.nested >= MAX_NESTED {
+            return;
+        }
+        self.nested += 1;
+        while self.error == 0 {
+            let goes_on = match self.schedule {
+                Schedule::Random { .. } => self.draw.below(2) == 0,
+                _ => self.graph.has_deeper(depth),
+            };
+            if !goes_on || !self.step() {
+                break;
+            }
+        }
+        self.nested -= 1;
     }
 
     fn grid(&mut self, id: NodeId, grid: Grid) -> Result<(), Box<Fault>> {
@@ -139,21 +181,29 @@ impl Machine {
         let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0 };
         let program = Arc::clone(&self.program);
         let mut threads = std::mem::take(&mut self.threads);
-        let [width, height, depth] = run.grid.grid;
+        let [width, height, depth] = run.grid.grid.map(u64::from);
+        let blocks = width * height * depth;
+        let order = self.order(blocks);
         let mut result = Ok(());
-        'blocks: for z in 0..depth {
-            for y in 0..height {
-                for x in 0..width {
-                    result = block::run(self, &program, &mut run, [x, y, z], &mut threads);
-                    if result.is_err() {
-                        break 'blocks;
-                    }
-                }
+        for place in 0..blocks {
+            let linear = order.at(place);
+            let index = [linear % width, linear / width % height, linear / (width * height)].map(|at| at as u32);
+            result = block::run(self, &program, &mut run, index, &mut threads);
+            if result.is_err() || self.error != 0 {
+                break;
             }
         }
         self.threads = threads;
         self.events -= run.events;
         result
+    }
+
+    /// The order that so many blocks or threads take turns in.
+    pub(super) fn order(&mut self, len: u64) -> Order {
+        match self.schedule {
+            Schedule::Random { .. } => Order::drawn(len, &mut self.draw),
+            Schedule::Late | Schedule::Eager => Order::straight(len),
+        }
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Step {

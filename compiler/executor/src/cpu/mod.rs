@@ -1,12 +1,13 @@
 //! The reference device: runs kernels from the IR, one thread at a time.
 //!
-//! Work is only submitted until the host waits; then everything runs, grids as their streams, events and tails order them, and a child after
-//! its parent's threads have ended: as late as the language allows. So the launch pool fills as it can on a GPU, and a parent that
-//! waits for its child gets nowhere. The same program runs the same way every time.
+//! Work is only submitted until the host waits; then everything runs, grids as their streams, events and tails order them. Unless a
+//! [`Schedule`] says otherwise, a child runs after its parent's threads have ended: as late as the language allows. So the launch pool
+//! fills as it can on a GPU, and a parent that waits for its child gets nowhere. The same program and options give the same run every time.
 //!
 //! - this file: the [`Device`] that hosts see
 //! - `machine`: memory and work; running grids
 //! - `graph`: what waits for what; `streams`: handles of streams and events
+//! - `schedule`: which of the orders that the language allows
 //! - `block`: threads, barriers; `warp`: warp operations
 //! - `world`: what a thread reaches; `runtime`: the calls that it makes
 //! - `memory`: allocations; `limits`: limits and attributes
@@ -17,6 +18,7 @@ mod limits;
 mod machine;
 mod memory;
 mod runtime;
+mod schedule;
 mod streams;
 mod warp;
 mod world;
@@ -28,6 +30,7 @@ use cdp_core::diag::Diagnostic;
 use cdp_core::source::Span;
 use graph::{Grid, Work};
 use machine::Machine;
+pub use schedule::Schedule;
 use std::sync::Arc;
 
 /// The reference device.
@@ -41,13 +44,15 @@ pub struct CpuDevice {
 pub struct CpuOptions {
     /// How many steps all threads may take together; none for as many as they like.
     pub max_steps: Option<u64>,
+    /// In which order things happen that the language leaves open.
+    pub schedule: Schedule,
 }
 
 impl CpuDevice {
     /// A device that holds the program's variables with their first values.
     #[must_use]
     pub fn new(program: Arc<Program>, options: CpuOptions) -> Self {
-        Self { machine: Machine::new(program, options.max_steps) }
+        Self { machine: Machine::new(program, options) }
     }
 
     /// Steps that device code has taken.
@@ -225,7 +230,10 @@ impl Device for CpuDevice {
 
     fn reset(&mut self) -> CudaError {
         let error = self.machine.run();
-        let mut fresh = Machine::new(Arc::clone(&self.machine.program), self.machine.max_steps);
+        let mut fresh = Machine::new(
+            Arc::clone(&self.machine.program),
+            CpuOptions { max_steps: self.machine.max_steps, schedule: self.machine.schedule },
+        );
         fresh.output = std::mem::take(&mut self.machine.output);
         fresh.diagnostics = std::mem::take(&mut self.machine.diagnostics);
         fresh.steps = self.machine.steps;

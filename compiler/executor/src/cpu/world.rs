@@ -162,6 +162,8 @@ impl World<'_> {
                 self.machine.streams.advance(handle, node);
             }
         }
+        let depth = self.machine.graph.depth(self.run.id);
+        self.machine.submitted(depth);
     }
 
     fn atomic(&mut self, atomic: &Atomic, locals: &mut Locals<'_>) -> Step {
@@ -261,6 +263,7 @@ impl Environment for World<'_> {
                 return Err(Box::new(FaultKind::Unsupported("`device` exists in host code only".to_owned())));
             }
         }
-        Ok(Flow::Continue)
+        // a grid that ran within a launch may have failed: then nothing goes on
+        Ok(if self.machine.error == 0 { Flow::Continue } else { Flow::Abandon })
     }
 }

@@ -111,7 +111,7 @@ impl<'a> HostProgram<'a> {
         let limits = StackLimits { calls: self.options.max_call_depth, bytes: MAX_STACK };
         let mut steps = self.options.max_steps.unwrap_or(u64::MAX);
         let fault = match interp::run(self.program, &mut thread, &mut world, limits, &mut steps) {
-            Ok(Stop::Ended) => None,
+            Ok(Stop::Ended | Stop::Abandoned) => None,
             Ok(Stop::OutOfSteps) => {
                 Some(thread.fault(self.program, crate::fault::FaultKind::Steps(self.options.max_steps.unwrap_or(u64::MAX))))
             }

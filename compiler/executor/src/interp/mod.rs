@@ -51,6 +51,8 @@ pub(crate) enum Flow {
     Continue,
     /// It waits for others.
     Wait,
+    /// Everything ends, because of a fault elsewhere.
+    Abandon,
 }
 
 /// Why a thread's steps stopped.
@@ -60,6 +62,8 @@ pub(crate) enum Stop {
     Ended,
     /// It waits: see [`Thread::waiting`].
     Waits,
+    /// Everything ends, because of a fault elsewhere.
+    Abandoned,
     /// The steps given are used up.
     OutOfSteps,
 }
@@ -138,6 +142,7 @@ enum Left {
     Call(u32),
     Return { a: u32, size: u32 },
     Wait,
+    Abandon,
     OutOfSteps,
     Failed(Box<FaultKind>),
 }
@@ -163,6 +168,7 @@ pub(crate) fn run<E: Environment>(
             }
             Left::Return { a, size } => leave(thread, a, size),
             Left::Wait => return Ok(Stop::Waits),
+            Left::Abandon => return Ok(Stop::Abandoned),
             Left::OutOfSteps => return Ok(Stop::OutOfSteps),
             Left::Failed(kind) => return Err(thread.fault(program, *kind)),
         }
@@ -364,6 +370,7 @@ fn straight<E: Environment>(
                 match check!(environment.effect(effect, locals, code.span_before(pc))) {
                     Flow::Continue => {}
                     Flow::Wait => break Left::Wait,
+                    Flow::Abandon => break Left::Abandon,
                 }
             }
             Op::Trap { table } => {

@@ -6,7 +6,7 @@ use cdp_core::ir::Module;
 use cdp_core::lower::{LowerOptions, lower};
 use cdp_core::source::SourceMap;
 use cdp_core::{sema, syntax, verify};
-use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options, Outcome, Program, Status};
+use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options, Outcome, Program, Schedule, Status};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -83,7 +83,12 @@ fn compile_files(files: &[(String, String)]) -> Result<Compiled, String> {
 impl Compiled {
     /// Runs `main`, or the test of this name.
     pub fn run(&self, entry: &str, max_steps: Option<u64>) -> Ran {
-        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps });
+        self.run_scheduled(entry, max_steps, Schedule::Late)
+    }
+
+    /// The same in another order.
+    pub fn run_scheduled(&self, entry: &str, max_steps: Option<u64>, schedule: Schedule) -> Ran {
+        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule });
         let mut output = Vec::new();
         let mut host = HostProgram::new(&self.program, &mut device, &mut output, Options::default());
         let test = self.program.tests().find(|(_, name)| *name == entry).map(|(id, _)| id);
