@@ -6,110 +6,120 @@
 use crate::ir::eval::{EvalError, eval_binary, eval_cast, eval_intrinsic, eval_unary};
 use crate::ir::{BinaryOp, Const, ConstValue, Function, LocalId, Module, Operand, PlaceBase, Rvalue, StatementKind};
 use crate::types::{Type, TypeId, TypeTable};
-use std::collections::HashMap;
 
 /// Folds every function; branches on constants are left to [`super::simplify`].
 pub fn const_fold(module: &mut Module) {
     let types = &module.types;
     for function in &mut module.functions {
-        while fold_once(types, function) {}
-        remove_unread(function);
+        let candidates = assigned_once(function);
+        let mut known: Vec<Option<Const>> = vec![None; function.locals.len()];
+        // blocks are mostly in the order of execution, so that a second round finds little, and a third nothing
+        while fold_once(types, function, &candidates, &mut known) {}
+        while remove_unread(function) {}
     }
 }
 
-/// One round; whether anything changed that may make more foldable.
-fn fold_once(types: &TypeTable, function: &mut Function) -> bool {
-    let known = known_locals(function);
-    let mut changed = false;
-    let mut replace = |operand: &mut Operand| {
-        if let Operand::Local(local) = operand
-            && let Some(constant) = known.get(local)
-        {
-            *operand = Operand::Const(constant.clone());
-            changed = true;
+/// By local: whether it is a register that one statement writes.
+fn assigned_once(function: &Function) -> Vec<bool> {
+    let mut writes: Vec<u32> = vec![0; function.locals.len()];
+    let mut add = |local: LocalId, count: u32| {
+        if let Some(writes) = writes.get_mut(local.index()) {
+            *writes = writes.saturating_add(count);
         }
     };
-    for block in &mut function.blocks {
-        for statement in &mut block.statements {
-            statement.kind.each_operand_mut(&mut replace);
+    (0..function.param_count).for_each(|param| add(LocalId(param), 1));
+    for statement in function.blocks.iter().flat_map(|block| &block.statements) {
+        if let Some(dst) = statement.kind.destination() {
+            add(dst, 1);
         }
-        block.terminator.kind.each_operand_mut(&mut replace);
+        statement.kind.each_place(&mut |place| {
+            if let PlaceBase::Local(local) = place.base {
+                add(local, 2);
+            }
+        });
     }
+    writes.into_iter().map(|writes| writes == 1).collect()
+}
+
+/// One round; whether it found a constant that no round before had found.
+fn fold_once(types: &TypeTable, function: &mut Function, candidates: &[bool], known: &mut [Option<Const>]) -> bool {
+    let replace = |operand: &mut Operand, known: &[Option<Const>]| {
+        if let Operand::Local(local) = operand
+            && let Some(Some(constant)) = known.get(local.index())
+        {
+            *operand = Operand::Const(constant.clone());
+        }
+    };
+    let mut changed = false;
     for block in &mut function.blocks {
         for statement in &mut block.statements {
-            if let StatementKind::Assign { dst, value } = &mut statement.kind
-                && !matches!(value, Rvalue::Use(_))
+            statement.kind.each_operand_mut(&mut |operand| replace(operand, known));
+            let StatementKind::Assign { dst, value } = &mut statement.kind else { continue };
+            if !matches!(value, Rvalue::Use(_))
                 && let Some(ty) = function.locals.get(dst.index()).map(|local| local.ty)
                 && let Some(folded) = fold(types, value, ty)
             {
                 *value = Rvalue::Use(folded);
+            }
+            if let Rvalue::Use(Operand::Const(constant)) = value
+                && candidates.get(dst.index()) == Some(&true)
+                && let Some(slot @ None) = known.get_mut(dst.index())
+            {
+                *slot = Some(constant.clone());
                 changed = true;
             }
         }
+        block.terminator.kind.each_operand_mut(&mut |operand| replace(operand, known));
     }
     changed
 }
 
-/// Registers that are assigned once, a constant.
-fn known_locals(function: &Function) -> HashMap<LocalId, Const> {
-    let mut writes: HashMap<LocalId, Option<Const>> = HashMap::new();
-    for param in 0..function.param_count {
-        writes.insert(LocalId(param), None);
-    }
-    for statement in function.blocks.iter().flat_map(|block| &block.statements) {
-        if let Some(dst) = statement.kind.destination() {
-            let value = match &statement.kind {
-                StatementKind::Assign { value: Rvalue::Use(Operand::Const(constant)), .. } => Some(constant.clone()),
-                _ => None,
-            };
-            writes.entry(dst).and_modify(|known| *known = None).or_insert(value);
-        }
-        statement.kind.each_place(&mut |place| {
-            if let PlaceBase::Local(local) = place.base {
-                writes.insert(local, None);
-            }
-        });
-    }
-    let mut known: HashMap<LocalId, Const> = HashMap::new();
-    for (local, constant) in writes {
-        known.extend(constant.map(|constant| (local, constant)));
-    }
-    known
-}
-
-/// Removes assignments to locals that nothing reads.
-fn remove_unread(function: &mut Function) {
-    let mut read = vec![false; function.locals.len()];
-    let mut mark = |local: LocalId| {
-        if let Some(flag) = read.get_mut(local.index()) {
-            *flag = true;
+/// Removes assignments to locals that nothing reads; whether there were any, whose operands may be unread now.
+fn remove_unread(function: &mut Function) -> bool {
+    let mut reads: Vec<u32> = vec![0; function.locals.len()];
+    let mut count = |local: LocalId| {
+        if let Some(reads) = reads.get_mut(local.index()) {
+            *reads = reads.saturating_add(1);
         }
     };
     for block in &function.blocks {
-        let mut note = |operand: &Operand| {
-            if let Operand::Local(local) = operand {
-                mark(*local);
-            }
-        };
         for statement in &block.statements {
-            statement.kind.each_operand(&mut note);
-        }
-        block.terminator.kind.each_operand(&mut note);
-        for statement in &block.statements {
+            statement.kind.each_operand(&mut |operand| operand_local(operand).into_iter().for_each(&mut count));
             statement.kind.each_place(&mut |place| {
                 if let PlaceBase::Local(local) = place.base {
-                    mark(local);
+                    count(local);
                 }
             });
         }
+        block.terminator.kind.each_operand(&mut |operand| operand_local(operand).into_iter().for_each(&mut count));
     }
-    for block in &mut function.blocks {
-        block.statements.retain(|statement| match &statement.kind {
-            // the result of clocks is not read, but that they are is what was asked for
-            StatementKind::Assign { value: Rvalue::Register(_), .. } => true,
-            StatementKind::Assign { dst, .. } => read.get(dst.index()).copied().unwrap_or(true),
-            _ => true,
-        });
+    let mut removed = false;
+    // backwards, so that what only a removed statement read goes in the same round
+    for block in function.blocks.iter_mut().rev() {
+        let mut kept = Vec::with_capacity(block.statements.len());
+        for statement in block.statements.drain(..).rev() {
+            match &statement.kind {
+                StatementKind::Assign { dst, value } if reads.get(dst.index()) == Some(&0) => {
+                    value.each_operand(&mut |operand| {
+                        if let Some(reads) = operand_local(operand).and_then(|local| reads.get_mut(local.index())) {
+                            *reads = reads.saturating_sub(1);
+                        }
+                    });
+                    removed = true;
+                }
+                _ => kept.push(statement),
+            }
+        }
+        kept.reverse();
+        block.statements = kept;
+    }
+    removed
+}
+
+const fn operand_local(operand: &Operand) -> Option<LocalId> {
+    match operand {
+        Operand::Local(local) => Some(*local),
+        _ => None,
     }
 }
 

@@ -9,6 +9,8 @@
 mod const_fold;
 mod launch;
 mod simplify;
+#[cfg(test)]
+mod tests;
 
 pub use const_fold::const_fold;
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
