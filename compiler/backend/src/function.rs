@@ -6,14 +6,15 @@ use crate::place::Address;
 use crate::reach;
 use crate::storage::{self, Registers, Storage};
 use crate::types::{Class, Repr};
-use cdp_core::ir::{Access, BlockId, Const, Function, LocalId, Operand, Rvalue, StatementKind, TerminatorKind};
+use cdp_core::ir::{Access, BlockId, Const, Function, LocalId, Operand, PlaceBase, Rvalue, StatementKind, TerminatorKind};
 use cdp_core::source::Span;
 use cdp_core::types::TypeId;
 use nvptx_builder::{Block, Body, DebugScope, Type, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// Frame slots up to this size start as zero when their address is held, in bytes: so that a variable that a call was to fill, and did
-/// not, is nothing that LLVM may draw conclusions from.
+/// Frame slots up to this size start as zero, in bytes, unless they are only assigned as a whole: so that what was never written is
+/// nothing that LLVM may draw conclusions from. Where it was written before it is read, LLVM drops the zeros. Larger ones start as zero
+/// when a pointer to them is held, and what is read from the others is frozen.
 const CLEARED: u64 = 64;
 
 /// One function on its way from IR to LLVM.
@@ -29,6 +30,8 @@ pub struct Emit<'e, 'm, 'c> {
     registers: Registers<'c>,
     blocks: HashMap<BlockId, Block<'c>>,
     scope: Option<DebugScope<'c>>,
+    /// Something in the frame may be read before it is written.
+    frozen: bool,
     /// The buffer that `printf` passes its arguments in.
     pub(crate) print_buffer: Option<Value<'c>>,
 }
@@ -50,6 +53,7 @@ impl<'m, 'c> Emitter<'m, 'c> {
             registers: Registers::new(),
             blocks: HashMap::new(),
             scope,
+            frozen: false,
             print_buffer: None,
         };
         emit.locate(ir.span);
@@ -133,13 +137,15 @@ impl<'c> Emit<'_, '_, 'c> {
             match (storage, incoming) {
                 (Storage::Register, Some(value)) => drop(self.registers.insert(id, value)),
                 (Storage::Register, None) => {}
-                (Storage::Frame { escapes }, incoming) => {
+                (Storage::Frame { escapes, placed }, incoming) => {
                     let slot = self.slot(local.ty, &local.name, local.span)?;
                     self.slots.insert(id, slot);
                     match incoming {
                         Some(value) => self.store(slot, local.ty, value, false, local.span)?,
-                        None if escapes && layout.size <= CLEARED => self.body.clear(slot.pointer, slot.align, layout.size)?,
-                        None => {}
+                        None if escapes || (placed && layout.size <= CLEARED) => {
+                            self.body.clear(slot.pointer, slot.align, layout.size)?;
+                        }
+                        None => self.frozen |= placed,
                     }
                 }
             }
@@ -238,7 +244,8 @@ impl<'c> Emit<'_, '_, 'c> {
                     }
                     Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => {
                         let value = self.load(from, ty, *access, span)?;
-                        self.set(*dst, value, span)
+                        let of_frame = self.frozen && matches!(place.base, PlaceBase::Local(_));
+                        self.set(*dst, if of_frame { self.body.freeze(value) } else { value }, span)
                     }
                 }
             }

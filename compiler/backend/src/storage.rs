@@ -17,6 +17,8 @@ pub enum Storage {
     Frame {
         /// A pointer to it may be held somewhere.
         escapes: bool,
+        /// It is read or written in part.
+        placed: bool,
     },
 }
 
@@ -87,7 +89,7 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
             let ty = function.locals.get(index).map_or(TypeTable::POISON, |local| local.ty);
             let aggregate = matches!(module.types.get(ty), Type::Struct(_) | Type::Array { .. });
             let once = if is_param { uses.definitions == 0 } else { uses.definitions <= 1 && !uses.early };
-            if !aggregate && once && !uses.placed { Storage::Register } else { Storage::Frame { escapes: uses.escapes } }
+            if !aggregate && once && !uses.placed { Storage::Register } else { Storage::Frame { escapes: uses.escapes, placed: uses.placed } }
         })
         .collect()
 }

@@ -1,11 +1,12 @@
 //! Loads, stores, addresses, parts of values.
 
-#![allow(unsafe_code, reason = "LLVM's address arithmetic is unchecked")]
+#![allow(unsafe_code, reason = "LLVM's address arithmetic is unchecked; inkwell has no freeze")]
 
 use crate::body::{int, pointer};
 use crate::error::shape;
 use crate::{Body, Error, Type, Value};
-use inkwell::values::{BasicValue, InstructionValue};
+use inkwell::llvm_sys::core::LLVMBuildFreeze;
+use inkwell::values::{AsValueRef, BasicValue, InstructionValue};
 
 impl<'c> Body<'_, 'c> {
     /// Reads a value. `align` is what the address is a multiple of, in bytes.
@@ -49,6 +50,12 @@ impl<'c> Body<'_, 'c> {
             instruction.set_volatile(true).map_err(|e| Error::Shape(e.to_string()))?;
         }
         Ok(())
+    }
+
+    /// The value, or any one value where it is undefined because nothing was written where it was read: LLVM draws no conclusions from it.
+    pub fn freeze(&self, value: Value<'c>) -> Value<'c> {
+        // SAFETY: the builder stands in a block, as every caller's instructions do, and the value is of its context.
+        unsafe { Value::new(LLVMBuildFreeze(self.builder.as_mut_ptr(), value.as_value_ref(), c"".as_ptr())) }
     }
 
     /// Copies bytes. The places are the same or do not overlap.

@@ -247,7 +247,11 @@ impl<'c> ModuleBuilder<'c> {
         global.set_alignment(spec.align.max(1));
         global.set_constant(spec.constant);
         match spec.visibility {
-            Visibility::Internal => global.set_linkage(Linkage::Internal),
+            Visibility::Internal => {
+                global.set_linkage(Linkage::Internal);
+                // what shared memory starts as is unknown, not undefined
+                global.set_externally_initialized(spec.space == Space::Shared);
+            }
             Visibility::Exported => {
                 global.set_linkage(Linkage::External);
                 global.set_visibility(GlobalVisibility::Default);

@@ -2,8 +2,9 @@
 //! "Formatted Output", "Assertion", "Dynamic Global Memory Allocation").
 
 use crate::error::shape;
-use inkwell::values::BasicValue;
 use crate::{Body, Error, Function, FunctionKind, ModuleBuilder, Param, Signature, Space, Type, Value};
+use inkwell::attributes::AttributeLoc;
+use inkwell::values::BasicValue;
 
 /// `dim3` is three integers of 32 bits...
 pub const DIM3_LANES: u32 = 3;
@@ -33,6 +34,8 @@ impl<'c> ModuleBuilder<'c> {
             result_align: 0,
             params: params.iter().map(|ty| Param::value(*ty)).collect(),
         })?;
+        // LLVM knows `malloc`, and would take what it gives for undefined
+        self.attribute(function, AttributeLoc::Function, "nobuiltin", 0);
         Ok(function)
     }
 
@@ -73,26 +76,5 @@ impl<'c> Body<'_, 'c> {
         let args = [text(message), text(file), module.const_int(word, u64::from(line)), text(function), module.const_int(size, 1)];
         self.call(fail, &args)?;
         self.trap()
-    }
-
-    /// `malloc(bytes)`: a generic address, null when the heap is full.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for no size.
-    pub fn malloc(&self, bytes: Value<'c>) -> Result<Value<'c>, Error> {
-        let address: Type<'c> = self.module.pointer(Space::Generic).into();
-        let malloc = self.module.external("malloc", Some(address), &[self.module.size_type().into()])?;
-        self.call(malloc, &[bytes])?.map_or_else(|| shape("malloc without a result"), Ok)
-    }
-
-    /// `free(address)`
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for no address.
-    pub fn free(&self, address: Value<'c>) -> Result<(), Error> {
-        let ty: Type<'c> = self.module.pointer(Space::Generic).into();
-        let free = self.module.external("free", None, &[ty])?;
-        self.call(free, &[address])?;
-        Ok(())
     }
 }

@@ -221,7 +221,7 @@ impl<'c> ModuleBuilder<'c> {
         }
     }
 
-    fn attribute(&self, function: Function<'c>, place: AttributeLoc, name: &str, value: u64) {
+    pub(crate) fn attribute(&self, function: Function<'c>, place: AttributeLoc, name: &str, value: u64) {
         let kind = Attribute::get_named_enum_kind_id(name);
         function.add_attribute(place, self.context.create_enum_attribute(kind, value));
     }

@@ -81,6 +81,26 @@ fn mistakes_delete_nothing() {
     }
 }
 
+/// What was never written has some value, but LLVM may not conclude that the code that reads it cannot run.
+#[test]
+fn reading_what_was_never_written_deletes_nothing() {
+    let source = "
+        fn first(p: *const i32) -> i32 { return *p; }
+        kernel small(o: *global i32, n: i32) { var a: [i32; 4]; a[0] = n; if a[1] > 3 { __syncthreads(); } __syncthreads(); o[0] = 1; }
+        kernel large(o: *global i32, n: i32) { var a: [i32; 99]; a[0] = n; if a[1] > 3 { __syncthreads(); } __syncthreads(); o[0] = 1; }
+        kernel held(o: *global i32) { var a: [i32; 99]; if first(&a[1]) > 3 { __syncthreads(); } __syncthreads(); o[0] = 1; }
+        kernel both(o: *global i32) { shared s: [i32; 4]; if s[1] > 3 { __syncthreads(); } __syncthreads(); o[0] = 1; }
+        kernel heap(o: *global i32) { let p = malloc(8) as *global i32; if p[0] > 3 { __syncthreads(); } __syncthreads(); o[0] = 1; }";
+    for level in [0, 3] {
+        let text = compile(source, &Setup::new("sm_90").level(level)).ptx;
+        for kernel in text.split(".visible .entry ").skip(1) {
+            holds(kernel, &["bar.sync", "st.global.b32"]);
+            lacks(kernel, &["trap", "exit"]);
+        }
+        holds(text.split(".entry both").nth(1).unwrap(), &["ld.shared.b32"]);
+    }
+}
+
 #[test]
 fn divisions_by_constants_have_no_guard() {
     let text = ptx("kernel k(o: *global i32, a: i32) { o[0] = a / 7; o[1] = a % 16; o[2] = a << 5; }");
