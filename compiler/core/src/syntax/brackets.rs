@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 /// An open bracket.
 struct Open {
     token: Spanned,
+    /// The first token of the statement it stands in.
+    head: Option<Token>,
     /// Of the line it stands on.
     indentation: usize,
     /// Whether it is the head of a `for` in the form of C.
@@ -133,6 +135,13 @@ fn body_is_missing(head: Head, found: Token, new_line: bool) -> bool {
     }
 }
 
+/// The first token of the statement that is still open behind the last token.
+fn statement_head(tokens: &[Spanned]) -> Option<Token> {
+    let ends = |token: &Spanned| matches!(token.token, Token::Semicolon | Token::BraceOpen | Token::BraceClose);
+    let start = tokens.iter().rposition(ends).map_or(0, |end| end + 1);
+    tokens.get(start).map(|token| token.token)
+}
+
 /// Whether the bracket that is open in front of `behind` is closed before the statement ends.
 fn closes_in_statement(behind: &[Spanned], closer: Token) -> bool {
     let mut depth = 0usize;
@@ -162,7 +171,12 @@ impl Run<'_> {
         }
         if top.token.token == Token::BraceOpen || top.literal {
             let previous = self.out.tokens.last().map(|token| token.token);
-            if token.token == Token::Else && previous == Some(Token::Semicolon) {
+            let of_if = |head| matches!(head, Some(Token::If | Token::Else));
+            if token.token == Token::Else
+                && previous == Some(Token::Semicolon)
+                && of_if(top.head)
+                && !of_if(self.last_statement())
+            {
                 // an `else` follows a block
                 let culprit = top.token;
                 self.report_unclosed(culprit, Some(token));
@@ -230,6 +244,12 @@ impl Run<'_> {
         };
     }
 
+    /// The first token of the statement that the last `;` ended.
+    fn last_statement(&self) -> Option<Token> {
+        let tokens = self.out.tokens.split_last().map_or(&[] as &[Spanned], |(_, before)| before);
+        statement_head(tokens)
+    }
+
     /// Whether an item starts here, judged by its place at the start of a line.
     fn starts_item(&self, token: Spanned, next: Option<Spanned>) -> bool {
         let followed_by = |wanted| next.is_some_and(|next| next.token == wanted);
@@ -274,7 +294,8 @@ impl Run<'_> {
         }
         let (indentation, _) = self.lines.indentation(token.start);
         let c_for = token.token == Token::ParenOpen && previous == Some(Token::For);
-        self.stack.push(Open { token, indentation, c_for, has_if: false, literal });
+        let head = if token.token == Token::BraceOpen { statement_head(&self.out.tokens) } else { None };
+        self.stack.push(Open { token, head, indentation, c_for, has_if: false, literal });
         self.out.tokens.push(emitted);
     }
 

@@ -106,7 +106,8 @@ impl Run<'_> {
             (Some(first), Some(last)) => self.source.between(*first, *last),
             _ => Span::new(self.source.file, 0, 0),
         };
-        let mut repair = Repair { source: self.source, tokens, next, damaged: &mut self.damaged, scars: self.scars };
+        let mut repair =
+            Repair { source: self.source, tokens, next, damaged: &mut self.damaged, scars: self.scars, renamed: Vec::new() };
         for _ in 0..MAX_REPAIRS {
             let mut state = State {
                 file: self.source.file,

@@ -19,8 +19,10 @@ pub(super) struct Repair<'text, 'out> {
     /// The token behind the item.
     pub(super) next: Option<Spanned>,
     pub(super) damaged: &'out mut BTreeSet<String>,
-    /// Where bytes were reported that became no token, sorted.
+    /// Where bytes were reported that became no token, and where brackets were put in or dropped.
     pub(super) scars: &'out [u32],
+    /// Keywords that were used as names.
+    pub(super) renamed: Vec<Token>,
 }
 
 /// What a repair did.
@@ -43,9 +45,14 @@ impl Repair<'_, '_> {
             return self.widen(at);
         }
         let (start, end) = self.statement_bytes(at);
-        let scarred = self.scars.iter().any(|scar| (start..end).contains(scar));
-        if scarred {
+        // where a line's end may be the statement's end, what follows is another statement
+        let ends_here = expected.has(";") && self.previous(at).is_some_and(|previous| self.ends_statement(at, previous));
+        let end = found.filter(|_| ends_here).map_or(end, |found| found.start);
+        if self.scars.iter().any(|scar| (start..end).contains(scar)) {
             return if self.replace_around(at) { Outcome::Widened } else { Outcome::GiveUp(None) };
+        }
+        if let Some(outcome) = self.keyword_as_name(at, expected) {
+            return outcome;
         }
         if let Some(diagnostic) = self.insert(at, expected) {
             return Outcome::Reported(diagnostic);
@@ -60,6 +67,25 @@ impl Repair<'_, '_> {
         let before = self.tokens.get(..at).unwrap_or(&[]).iter().rev().find(ends);
         let behind = self.tokens.get(at..).unwrap_or(&[]).iter().find(ends).copied().or(self.next);
         (before.map_or(0, |token| token.end), behind.map_or(u32::MAX, |token| token.end))
+    }
+
+    /// A keyword that is declared as a name, and its later uses.
+    fn keyword_as_name(&mut self, at: usize, expected: &Expected<'_>) -> Option<Outcome> {
+        let found = self.tokens.get(at).copied()?;
+        let word = self.source.word(found);
+        if !expected.has("name") || !is_keyword(found.token, word) {
+            return None;
+        }
+        let known = self.renamed.contains(&found.token);
+        if !known && expected.has_expression() {
+            return None;
+        }
+        let diagnostic = self.describe(at, expected);
+        if let Some(token) = self.tokens.get_mut(at) {
+            token.token = Token::Name;
+        }
+        self.renamed.push(found.token);
+        Some(if known { Outcome::Widened } else { Outcome::Reported(diagnostic) })
     }
 
     fn previous(&self, at: usize) -> Option<Spanned> {
@@ -164,14 +190,30 @@ impl Repair<'_, '_> {
             Token::Loop => "`loop`",
             _ => "`if`",
         };
-        let diagnostic = Diagnostic::new(Code::E0127, body, format!("the body of {what} is a block")).fix(
-            "write",
-            body,
-            format!("{{ {text} }}"),
-        );
+        let mut replacement = format!("{{ {text} }}");
+        let mut replaced = body;
+        // the other branch is the same mistake
+        if let Some((first, stop)) = self.bare_else(end + 1) {
+            let other = self.tokens.get(first..=stop)?;
+            replacement.push_str(&format!(" else {{ {} }}", self.source.words(other)));
+            replaced = self.source.between(found, *other.last()?);
+            self.insert_at(stop + 1, &[Token::BraceClose]);
+            self.insert_at(first, &[Token::BraceOpen]);
+        }
+        let diagnostic =
+            Diagnostic::new(Code::E0127, body, format!("the body of {what} is a block")).fix("write", replaced, replacement);
         self.insert_at(end + 1, &[Token::BraceClose]);
         self.insert_at(at, &[Token::BraceOpen]);
         Some(diagnostic)
+    }
+
+    /// The body of an `else` at `at` that is one statement without braces: its first and its last token.
+    fn bare_else(&self, at: usize) -> Option<(usize, usize)> {
+        let first = at + 1;
+        let is_else = self.tokens.get(at)?.token == Token::Else;
+        let is_block = matches!(self.tokens.get(first)?.token, Token::BraceOpen | Token::If);
+        let stop = find_outside(&self.tokens, first, &[Token::Semicolon, Token::BraceOpen])?;
+        (is_else && !is_block && self.tokens.get(stop)?.token == Token::Semicolon).then_some((first, stop))
     }
 
     /// `if c { a } else { b }` as the last thing of a function: the value needs a `return`.
