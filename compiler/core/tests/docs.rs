@@ -297,6 +297,30 @@ fn codes() -> String {
     out
 }
 
+/// Which of our crates each of them uses, outside of its tests.
+fn edges() -> String {
+    const FOLDERS: [(&str, &str); 8] = [
+        ("cdp-core", "compiler/core"),
+        ("nvptx-builder", "compiler/nvptx-builder"),
+        ("cdp-backend", "compiler/backend"),
+        ("cdp-executor", "compiler/executor"),
+        ("cdp-runtime", "runtime-shim"),
+        ("cdpc", "compiler/cdpc"),
+        ("lang-tests", "lang-tests"),
+        ("ptx-golden", "ptx-golden"),
+    ];
+    let mut out = head(&["crate", "uses"]);
+    for (name, folder) in FOLDERS {
+        let manifest = read(&root().join(folder).join("Cargo.toml"));
+        let section = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or("");
+        let used = |other: &str| section.lines().any(|line| line.starts_with(&format!("{other}.")));
+        let list: Vec<String> =
+            FOLDERS.iter().filter(|(other, _)| used(other)).map(|(other, _)| format!("`{other}`")).collect();
+        row(&mut out, &[&format!("`{name}`"), &if list.is_empty() { "none".to_owned() } else { list.join(", ") }]);
+    }
+    out
+}
+
 /// The tables: the page, the name in the comment before the table, and the text.
 fn tables() -> Vec<(&'static str, &'static str, String)> {
     vec![
@@ -314,6 +338,7 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "cache", constants(NamedKind::Cache)),
         ("language.md", "attributes", constants(NamedKind::Attribute)),
         ("language.md", "errors", constants(NamedKind::Error)),
+        ("architecture.md", "edges", edges()),
         ("error-index.md", "codes", codes()),
     ]
 }
