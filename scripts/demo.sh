@@ -20,7 +20,7 @@ step "where the parameters lie: ours and the cubin's (cdpc layout)"
 
 step "running it (cdpc run)"
 device=gpu
-if ! "$cdpc" doctor --quiet gpu; then
+if ! "$cdpc" doctor --require gpu --quiet; then
     device=cpu
     echo "no GPU here: running it on the CPU executor"
 fi
