@@ -1,7 +1,7 @@
 //! Divides the tokens of a file into items, and says what stands there where none does.
 
-use super::c_like::{parameters, result};
 use super::lexer::Spanned;
+use super::mistakes::c_like::{parameters, result};
 use super::source_text::{SourceText, closing, find_outside};
 use super::token::Token;
 use crate::diag::{Code, Diagnostic, Diagnostics};

@@ -3,7 +3,7 @@
 //! - [`ast`]: the syntax tree.
 //! - `token`, `lexer`, `literal`: text to tokens and comments; everything lexical is reported there.
 //! - `brackets`: pairs every bracket and limits their depth, so that recovery can rely on both.
-//! - `mistakes`, `c_for`, `c_like`: habits from other languages, reported and replaced by tokens that parse.
+//! - `mistakes`: habits from other languages, reported and replaced by tokens that parse.
 //! - `items`: one stretch of tokens an item. `parser` runs the generated parser (`grammar.lalrpop`, `state` holds its actions) over
 //!   each; where it stops, `repair` says why in the words of `expected`, changes the tokens, and it starts again.
 //! - [`format`]: the formatter.
@@ -12,8 +12,6 @@
 
 pub mod ast;
 mod brackets;
-mod c_for;
-mod c_like;
 mod expected;
 pub mod format;
 mod items;

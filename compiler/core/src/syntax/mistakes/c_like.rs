@@ -1,8 +1,8 @@
 //! Declarations in the order of C, read well enough to show how they are written here.
 
-use super::lexer::Spanned;
-use super::source_text::{SourceText, closing};
-use super::token::Token;
+use crate::syntax::lexer::Spanned;
+use crate::syntax::source_text::{SourceText, closing};
+use crate::syntax::token::Token;
 
 /// `const float* __restrict__ x[4]`, taken apart.
 pub(super) struct Declarator<'text> {
@@ -159,7 +159,7 @@ impl Declarator<'_> {
 }
 
 /// The parameters of a C++ function as they are written here, as far as they can be read.
-pub(super) fn parameters(source: SourceText<'_>, tokens: &[Spanned]) -> String {
+pub(in crate::syntax) fn parameters(source: SourceText<'_>, tokens: &[Spanned]) -> String {
     let mut texts = Vec::new();
     for part in tokens.split(|t| t.token == Token::Comma) {
         match declarator(source, part) {
@@ -172,7 +172,7 @@ pub(super) fn parameters(source: SourceText<'_>, tokens: &[Spanned]) -> String {
 }
 
 /// The result type of a C++ function, ` -> f32`; empty for `void` and for what cannot be read.
-pub(super) fn result(source: SourceText<'_>, tokens: &[Spanned]) -> String {
+pub(in crate::syntax) fn result(source: SourceText<'_>, tokens: &[Spanned]) -> String {
     declarator(source, tokens)
         .filter(|d| d.stars > 0 || !d.words.contains(&"void"))
         .and_then(|d| d.type_text())

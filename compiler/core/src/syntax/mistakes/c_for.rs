@@ -1,10 +1,10 @@
 //! The head of a `for` in parentheses, as in C.
 
-use super::lexer::Spanned;
-use super::mistakes::Pass;
-use super::source_text::{closing, find_outside};
-use super::token::Token;
+use super::Pass;
 use crate::diag::{Code, Diagnostic};
+use crate::syntax::lexer::Spanned;
+use crate::syntax::source_text::{closing, find_outside};
+use crate::syntax::token::Token;
 
 /// `(int i = a; i < b; i += c)`, where it is a counting loop.
 struct Counting<'tokens> {
