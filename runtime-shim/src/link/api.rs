@@ -1,6 +1,7 @@
 //! The C interface of nvJitLink, declared by hand after `nvJitLink.h` of CUDA 13.0, and opened at run time.
 #![allow(unsafe_code)] // calling a C library
 
+use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::ptr;
@@ -136,7 +137,7 @@ impl Api {
         // SAFETY: `count` pointers to NUL-terminated strings that outlive the call; the library copies them.
         let code = unsafe { (self.create)(&raw mut handle, count, pointers.as_ptr()) };
         check("nvJitLinkCreate", code)?;
-        Ok(Job { api: self, handle })
+        Ok(Job { api: self, handle, names: RefCell::default() })
     }
 }
 
@@ -168,21 +169,26 @@ unsafe fn symbol<T: Copy>(library: &Library, name: &str, version: Version) -> st
 pub(super) struct Job<'a> {
     api: &'a Api,
     handle: Handle,
+    /// The library keeps pointers to the names of its inputs and reads them when it writes its logs.
+    names: RefCell<Vec<CString>>,
 }
 
 impl Job<'_> {
     /// Adds an input that is in memory. PTX must end with a NUL byte that `data` includes; the library is told the length without it.
-    pub(super) fn add_data(&self, kind: Kind, data: &[u8], name: &CString) -> std::result::Result<(), Failure> {
+    pub(super) fn add_data(&self, kind: Kind, data: &[u8], name: CString) -> std::result::Result<(), Failure> {
         let size = if kind == Kind::Ptx { data.len().saturating_sub(1) } else { data.len() };
-        // SAFETY: `size` readable bytes and a NUL-terminated name; the library copies what it keeps.
+        // SAFETY: `size` readable bytes, which the library copies, and a NUL-terminated name, which lives as long as the job: moving
+        // a `CString` leaves its bytes where they are.
         let code = unsafe { (self.api.add_data)(self.handle, kind as c_int, data.as_ptr().cast(), size, name.as_ptr()) };
+        self.names.borrow_mut().push(name);
         check("nvJitLinkAddData", code)
     }
 
     /// Adds a file, which the library reads itself.
-    pub(super) fn add_file(&self, kind: Kind, path: &CString) -> std::result::Result<(), Failure> {
-        // SAFETY: a NUL-terminated path.
+    pub(super) fn add_file(&self, kind: Kind, path: CString) -> std::result::Result<(), Failure> {
+        // SAFETY: a NUL-terminated path, which lives as long as the job.
         let code = unsafe { (self.api.add_file)(self.handle, kind as c_int, path.as_ptr()) };
+        self.names.borrow_mut().push(path);
         check("nvJitLinkAddFile", code)
     }
 

@@ -124,21 +124,31 @@ pub struct Linker {
 
 /// A linker on its way, from [`Linker::open_in_background`].
 #[derive(Debug)]
-pub struct Opening(std::thread::JoinHandle<Result<Linker>>);
+pub struct Opening(Option<std::thread::JoinHandle<Result<Linker>>>);
 
 impl Opening {
     /// The linker.
     ///
     /// # Errors
     /// As [`Linker::new`].
-    pub fn wait(self) -> Result<Linker> {
-        self.0.join().unwrap_or_else(|_| {
+    pub fn wait(mut self) -> Result<Linker> {
+        self.0.take().and_then(|thread| thread.join().ok()).unwrap_or_else(|| {
             Err(Error::ComponentUnusable {
                 component: Component::NvJitLink,
                 path: PathBuf::new(),
                 reason: "the thread that opened it died".to_owned(),
             })
         })
+    }
+}
+
+/// A process must not end while a library is being opened: its constructors would run beside the exit handlers. So whoever does not
+/// want the linker after all still waits for it.
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            drop(thread.join());
+        }
     }
 }
 
@@ -162,7 +172,7 @@ impl Linker {
     /// Searches and opens on a thread of its own, so that the 10 ms it takes pass while the PTX is still being made.
     #[must_use]
     pub fn open_in_background(search: Search) -> Opening {
-        Opening(std::thread::spawn(move || Self::new(Toolkit::find_with(&search))))
+        Opening(Some(std::thread::spawn(move || Self::new(Toolkit::find_with(&search)))))
     }
 
     /// Opens the library at `path`.
@@ -209,7 +219,7 @@ impl Linker {
         let arguments: Vec<CString> = options.arguments().iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
         let job = self.api.begin(&arguments).map_err(|failure| self.begin_error(failure, options))?;
         if let Some(library) = &runtime {
-            job.add_file(Kind::Library, &c_string(library)?)
+            job.add_file(Kind::Library, c_string(library)?)
                 .map_err(|failure| runtime_error(&job, failure, options, library))?;
         }
         for input in inputs {
@@ -259,10 +269,10 @@ fn add(job: &Job<'_>, input: &Input<'_>, options: &LinkOptions) -> Result<()> {
             let mut bytes = Vec::with_capacity(text.len() + 1);
             bytes.extend_from_slice(text.as_bytes());
             bytes.push(0);
-            job.add_data(Kind::Ptx, &bytes, &c_name(name)).map_err(|failure| link_error(job, failure, options, &[(name, text)]))
+            job.add_data(Kind::Ptx, &bytes, c_name(name)).map_err(|failure| link_error(job, failure, options, &[(name, text)]))
         }
         Input::Cubin { name, bytes } => {
-            job.add_data(Kind::Cubin, bytes, &c_name(name)).map_err(|failure| link_error(job, failure, options, &[]))
+            job.add_data(Kind::Cubin, bytes, c_name(name)).map_err(|failure| link_error(job, failure, options, &[]))
         }
         Input::File(path) => {
             let kind = match path.extension().and_then(|e| e.to_str()) {
@@ -274,7 +284,7 @@ fn add(job: &Job<'_>, input: &Input<'_>, options: &LinkOptions) -> Result<()> {
             };
             // its own complaint about a missing file names no reason
             std::fs::metadata(path).map_err(|source| Error::Io { action: "read", path: path.to_path_buf(), source })?;
-            job.add_file(kind, &c_string(path)?).map_err(|failure| link_error(job, failure, options, &[]))
+            job.add_file(kind, c_string(path)?).map_err(|failure| link_error(job, failure, options, &[]))
         }
     }
 }
