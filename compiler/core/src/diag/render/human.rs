@@ -61,7 +61,11 @@ fn draw(sources: &SourceMap, diagnostic: &Diagnostic) -> drawn::Diagnostic<FileI
     }
     notes.extend(diagnostic.helps.iter().map(|help| advice(sources, help)));
     notes.extend(diagnostic.notes.iter().map(|note| format!("note: {note}")));
-    drawn::Diagnostic::new(severity).with_code(diagnostic.code.id()).with_message(&diagnostic.message).with_labels(labels).with_notes(notes)
+    drawn::Diagnostic::new(severity)
+        .with_code(diagnostic.code.id())
+        .with_message(&diagnostic.message)
+        .with_labels(labels)
+        .with_notes(notes)
 }
 
 /// The span as a range of the file's text, cut to whole characters.
@@ -161,7 +165,8 @@ mod tests {
                 .help("or leave it out")
                 .note("section 1")
         };
-        let text = shown("a.cdp", "fn f() { let x    = 1.0f; }\n", build, HumanOptions { ascii: true, ..HumanOptions::default() });
+        let text =
+            shown("a.cdp", "fn f() { let x    = 1.0f; }\n", build, HumanOptions { ascii: true, ..HumanOptions::default() });
         let expected = "\
 error[E0105]: a number has no suffix `f`
   --> a.cdp:1:21
@@ -191,7 +196,8 @@ error[E0105]: a number has no suffix `f`
     fn foreign_files_and_spans_that_do_not_fit() {
         let foreign = |_| Diagnostic::new(Code::E0112, Span::new(FileId(7), 3, 9), "elsewhere");
         assert_eq!(shown("a", "x", foreign, HumanOptions::default()), "error[E0112]: elsewhere\n\n");
-        let inside_a_character = |id| Diagnostic::new(Code::E0112, Span::new(id, 1, 900), "m").fix("write", Span::new(id, 1, 900), "y");
+        let inside_a_character =
+            |id| Diagnostic::new(Code::E0112, Span::new(id, 1, 900), "m").fix("write", Span::new(id, 1, 900), "y");
         assert!(shown("a", "ä\nb", inside_a_character, HumanOptions::default()).contains("a:1:1"));
     }
 
@@ -206,7 +212,9 @@ error[E0105]: a number has no suffix `f`
 
     #[test]
     fn deleting_a_line_shows_no_empty_suggestion() {
-        let build = |id| Diagnostic::new(Code::E0130, Span::new(id, 0, 1), "this `;` ends nothing").fix("remove it", Span::new(id, 0, 1), "");
+        let build = |id| {
+            Diagnostic::new(Code::E0130, Span::new(id, 0, 1), "this `;` ends nothing").fix("remove it", Span::new(id, 0, 1), "")
+        };
         assert!(shown("a", ";\n", build, HumanOptions::default()).ends_with("= help: remove it\n\n"));
     }
 }

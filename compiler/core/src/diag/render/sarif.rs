@@ -40,7 +40,9 @@ fn result(sources: &SourceMap, diagnostic: &Diagnostic, codes: &[Code]) -> Value
         text.push_str(": ");
         text.push_str(&diagnostic.primary.text);
     }
-    for (kind, extra) in diagnostic.helps.iter().map(|help| ("help", &help.text)).chain(diagnostic.notes.iter().map(|note| ("note", note))) {
+    for (kind, extra) in
+        diagnostic.helps.iter().map(|help| ("help", &help.text)).chain(diagnostic.notes.iter().map(|note| ("note", note)))
+    {
         text.push_str(&format!("\n{kind}: {extra}"));
     }
     let mut result = json!({
