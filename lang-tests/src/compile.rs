@@ -1,10 +1,10 @@
 //! A source through the front end: the same phases, in the same order, as the command line runs.
 
+use cdp_core::diag::Diagnostic;
 use cdp_core::diag::render::{HumanOptions, human};
-use cdp_core::diag::{Diagnostic, Diagnostics};
 use cdp_core::ir::Module;
 use cdp_core::lower::{self, LowerOptions};
-use cdp_core::pass::{self, LaunchOptions};
+use cdp_core::pass::{self, LaunchAbi, LaunchOptions};
 use cdp_core::source::SourceMap;
 use cdp_core::{imports, sema, verify};
 use std::path::Path;
@@ -28,7 +28,8 @@ impl Outcome {
     }
 }
 
-/// Parses, checks and lowers a source, and runs the passes before code generation on a copy. Imports are read relative to `folder`.
+/// Parses, checks and lowers a source, and runs the passes before code generation on a copy. Imports are read relative to `folder`. A first line
+/// `// options: --launch-abi=v1` chooses the launch interface.
 ///
 /// # Errors
 /// When the compiler made a module that its own verifier refuses.
@@ -51,11 +52,20 @@ pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String>
     let mut lowered = module.clone();
     pass::const_fold(&mut lowered);
     pass::simplify(&mut lowered);
-    let (_, found) = pass::lower_launches(&mut lowered, &LaunchOptions::default());
+    let (_, found) = pass::lower_launches(&mut lowered, &LaunchOptions { abi: launch_abi(text)?, ..LaunchOptions::default() });
     diagnostics.extend(found);
     verified(lowered)?;
     let module = (!diagnostics.has_errors()).then_some(module);
     Ok(Outcome { sources, diagnostics: diagnostics.finish(), module })
+}
+
+fn launch_abi(text: &str) -> Result<LaunchAbi, String> {
+    match text.lines().next().and_then(|line| line.strip_prefix("// options:")).map(str::trim) {
+        None => Ok(LaunchAbi::Auto),
+        Some("--launch-abi=v1") => Ok(LaunchAbi::V1),
+        Some("--launch-abi=v2") => Ok(LaunchAbi::V2),
+        Some(other) => Err(format!("`{other}` is no option of a case")),
+    }
 }
 
 fn verified(module: Module) -> Result<Module, String> {
