@@ -20,9 +20,9 @@ impl<'c> Emit<'_, '_, 'c> {
             Class::Float(float) => self.float_binary(op, float, left, right, span),
             Class::Pointer | Class::Handle(_) => Ok(self.body.compare(comparison(op, false, span)?, left, right)?),
             Class::Vector(element, lanes) => self.vector_binary(op, element, lanes, left, right, span),
-            Class::Aggregate | Class::Nothing => {
-                self.emitter.malformed(format!("`{}` of `{}`", op.symbol(), self.emitter.ir.types.display(self.type_of(a))), span)
-            }
+            Class::Aggregate | Class::Nothing => self
+                .emitter
+                .malformed(format!("`{}` of `{}`", op.symbol(), self.emitter.ir.types.display(self.type_of(a))), span),
         }
     }
 
@@ -181,9 +181,9 @@ impl<'c> Emit<'_, '_, 'c> {
 /// Whether a divisor is a constant that no dividend makes undefined.
 fn is_harmless(int: Int, divisor: Value<'_>) -> bool {
     match divisor {
-        Value::IntValue(value) => value
-            .get_zero_extended_constant()
-            .is_some_and(|bits| bits != 0 && !(int.signed() && int.value(bits) == -1)),
+        Value::IntValue(value) => {
+            value.get_zero_extended_constant().is_some_and(|bits| bits != 0 && !(int.signed() && int.value(bits) == -1))
+        }
         _ => false,
     }
 }

@@ -15,7 +15,9 @@ impl<'c> Emit<'_, '_, 'c> {
     pub fn call(&mut self, dst: Option<LocalId>, function: FunctionId, args: &[Operand], span: Span) -> Result<(), Error> {
         let emitter = self.emitter;
         let declared = emitter.function(function, span)?;
-        let Some(callee) = emitter.ir.function(function) else { return emitter.malformed("a function that does not exist", span) };
+        let Some(callee) = emitter.ir.function(function) else {
+            return emitter.malformed("a function that does not exist", span);
+        };
         let ty = callee.return_type;
         let mut values = Vec::with_capacity(args.len() + 1);
         let result = match declared.result {
@@ -32,7 +34,9 @@ impl<'c> Emit<'_, '_, 'c> {
                 Repr::Nothing => {}
                 Repr::Memory => values.push(self.memory(arg, span)?.pointer),
                 Repr::Vector { .. } if declared.foreign => values.push(self.in_memory(arg, span)?.pointer),
-                Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => values.push(self.passed_param(self.value(arg, span)?, param)?),
+                Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => {
+                    values.push(self.passed_param(self.value(arg, span)?, param)?)
+                }
             }
         }
         let value = self.body.call(declared.function, &values)?;
@@ -53,7 +57,15 @@ impl<'c> Emit<'_, '_, 'c> {
     }
 
     /// A result that came back as bytes.
-    fn unpack(&mut self, dst: LocalId, ty: TypeId, value: Value<'c>, element: u32, count: u32, span: Span) -> Result<(), Error> {
+    fn unpack(
+        &mut self,
+        dst: LocalId,
+        ty: TypeId,
+        value: Value<'c>,
+        element: u32,
+        count: u32,
+        span: Span,
+    ) -> Result<(), Error> {
         let memory = self.emitter.repr(ty, span)? == Repr::Memory;
         let to = if memory { self.local_slot(dst, span)? } else { self.slot(ty, "", span)? };
         for index in 0..count {

@@ -32,10 +32,13 @@ impl<'c> Emit<'_, '_, 'c> {
             }
             (CastKind::Float, Class::Float(from), Class::Float(to)) => {
                 // between the two formats of 16 bits through 32, which holds both exactly
-                let wide = if from.bits() == 16 && to.bits() == 16 { self.body.float_cast(value, builder.float())? } else { value };
+                let wide =
+                    if from.bits() == 16 && to.bits() == 16 { self.body.float_cast(value, builder.float())? } else { value };
                 self.to_float_type(wide, to, span)
             }
-            (CastKind::Pointer, Class::Pointer, Class::Pointer) => Ok(self.body.address_cast(value, self.emitter.pointer_space(ty))?),
+            (CastKind::Pointer, Class::Pointer, Class::Pointer) => {
+                Ok(self.body.address_cast(value, self.emitter.pointer_space(ty))?)
+            }
             (CastKind::ToGeneric, Class::Pointer, _) => Ok(self.body.address_cast(value, Space::Generic)?),
             (CastKind::FromGeneric, Class::Pointer, Class::Pointer) => {
                 let Some((to, _, _)) = self.emitter.ir.types.pointee(ty) else { return self.misfit(kind, operand, ty, span) };
@@ -96,7 +99,9 @@ impl<'c> Emit<'_, '_, 'c> {
     fn int_to_float(&self, value: Value<'c>, int: Int, to: Float, span: Span) -> Result<Value<'c>, Error> {
         let builder = self.emitter.builder;
         let signed = int.signed();
-        let Type::FloatType(ty) = self.emitter.float_type(to) else { return self.emitter.malformed("a float was wanted", span) };
+        let Type::FloatType(ty) = self.emitter.float_type(to) else {
+            return self.emitter.malformed("a float was wanted", span);
+        };
         // what exists is wider than one bit
         let value = if int.bits() < 32 { self.body.int_cast(value, builder.int(32)?, signed)? } else { value };
         if to != Float::Bf16 || self.emitter.options.target.capability() >= DIRECT_BFLOAT {

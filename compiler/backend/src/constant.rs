@@ -56,18 +56,18 @@ impl<'c> Emitter<'_, 'c> {
 
     /// The type of a field, lane or element.
     pub fn element_type(&self, ty: TypeId, index: u32, span: Span) -> Result<TypeId, Error> {
-        self.ir.types.element(ty, index).map_or_else(
-            || self.malformed(format!("element {index} of `{}`", self.ir.types.display(ty)), span),
-            Ok,
-        )
+        self.ir
+            .types
+            .element(ty, index)
+            .map_or_else(|| self.malformed(format!("element {index} of `{}`", self.ir.types.display(ty)), span), Ok)
     }
 
     /// Bytes from the start of a value to its field, lane or element.
     pub fn element_offset(&self, ty: TypeId, index: u64, span: Span) -> Result<u64, Error> {
-        self.ir.types.element_offset(ty, index, self.options.width).map_or_else(
-            || self.malformed(format!("element {index} of `{}`", self.ir.types.display(ty)), span),
-            Ok,
-        )
+        self.ir
+            .types
+            .element_offset(ty, index, self.options.width)
+            .map_or_else(|| self.malformed(format!("element {index} of `{}`", self.ir.types.display(ty)), span), Ok)
     }
 
     fn float_bits(&self, ty: Type<'c>, bits: u64, span: Span) -> Result<Value<'c>, Error> {

@@ -185,8 +185,20 @@ const fn atomic_op(op: Op, class: Class) -> Option<AtomicOp> {
         (Op::Add, Class::Float(_) | Class::Vector(Scalar::Float(Float::F16), 2)) => AtomicOp::FloatAdd,
         (Op::Min, Class::Float(_)) => AtomicOp::FloatMin,
         (Op::Max, Class::Float(_)) => AtomicOp::FloatMax,
-        (Op::Min, Class::Int(_)) => if signed { AtomicOp::MinSigned } else { AtomicOp::MinUnsigned },
-        (Op::Max, Class::Int(_)) => if signed { AtomicOp::MaxSigned } else { AtomicOp::MaxUnsigned },
+        (Op::Min, Class::Int(_)) => {
+            if signed {
+                AtomicOp::MinSigned
+            } else {
+                AtomicOp::MinUnsigned
+            }
+        }
+        (Op::Max, Class::Int(_)) => {
+            if signed {
+                AtomicOp::MaxSigned
+            } else {
+                AtomicOp::MaxUnsigned
+            }
+        }
         (Op::And, Class::Int(_)) => AtomicOp::And,
         (Op::Or, Class::Int(_)) => AtomicOp::Or,
         (Op::Xor, Class::Int(_)) => AtomicOp::Xor,

@@ -67,7 +67,9 @@ impl Error {
                     .label(reason.clone())
                     .help("another symbol can be given by `@export(\"symbol\")`"),
             ),
-            Self::Unsupported { span, needs, .. } => Some(Diagnostic::new(Code::E0602, *span, self.to_string()).label(format!("needs {needs}"))),
+            Self::Unsupported { span, needs, .. } => {
+                Some(Diagnostic::new(Code::E0602, *span, self.to_string()).label(format!("needs {needs}")))
+            }
             Self::Libdevice { .. } | Self::Malformed { .. } | Self::Llvm(_) => None,
         }
     }

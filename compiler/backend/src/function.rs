@@ -296,7 +296,13 @@ impl<'c> Emit<'_, '_, 'c> {
         }
     }
 
-    fn terminator(&mut self, from: BlockId, kind: &TerminatorKind, span: Span, reached: &BTreeSet<BlockId>) -> Result<(), Error> {
+    fn terminator(
+        &mut self,
+        from: BlockId,
+        kind: &TerminatorKind,
+        span: Span,
+        reached: &BTreeSet<BlockId>,
+    ) -> Result<(), Error> {
         match kind {
             TerminatorKind::Goto(to) => self.body.jump(self.block(*to, span)?)?,
             TerminatorKind::Branch { condition: Operand::Const(_), .. } => {

@@ -30,7 +30,14 @@ impl<'c> Emit<'_, '_, 'c> {
     }
 
     /// A function of libdevice.
-    pub fn libdevice(&self, symbol: &str, name: &str, args: &[Value<'c>], result: Type<'c>, span: Span) -> Result<Value<'c>, Error> {
+    pub fn libdevice(
+        &self,
+        symbol: &str,
+        name: &str,
+        args: &[Value<'c>],
+        result: Type<'c>,
+        span: Span,
+    ) -> Result<Value<'c>, Error> {
         self.emitter.note_libdevice(name, span);
         let params: Vec<Type<'c>> = args.iter().map(Value::get_type).collect();
         let function = self.emitter.builder.external(symbol, Some(result), &params)?;
@@ -38,7 +45,13 @@ impl<'c> Emit<'_, '_, 'c> {
         value.map_or_else(|| self.emitter.malformed(format!("`{symbol}` without a result"), span), Ok)
     }
 
-    fn float_function(&self, intrinsic: Intrinsic, float: Float, args: &[Value<'c>], span: Span) -> Result<Option<Value<'c>>, Error> {
+    fn float_function(
+        &self,
+        intrinsic: Intrinsic,
+        float: Float,
+        args: &[Value<'c>],
+        span: Span,
+    ) -> Result<Option<Value<'c>>, Error> {
         let (Some(&x), builder) = (args.first(), self.emitter.builder) else { return Ok(None) };
         let ty = x.get_type();
         let overloaded = |name: &str| self.body.intrinsic_value(name, &[ty], args).map(Some).map_err(Error::from);
@@ -186,13 +199,24 @@ fn libdevice_name(intrinsic: Intrinsic, float: Float, fast_math: bool) -> Option
         {
             return fast(intrinsic.name());
         }
-        I::Rsqrt | I::Cbrt | I::Rcbrt | I::Sin | I::Cos | I::Tan | I::Sinpi | I::Cospi | I::Asin | I::Acos | I::Atan | I::Atan2 => {
-            intrinsic.name()
-        }
+        I::Rsqrt
+        | I::Cbrt
+        | I::Rcbrt
+        | I::Sin
+        | I::Cos
+        | I::Tan
+        | I::Sinpi
+        | I::Cospi
+        | I::Asin
+        | I::Acos
+        | I::Atan
+        | I::Atan2 => intrinsic.name(),
         I::Sinh | I::Cosh | I::Tanh | I::Asinh | I::Acosh | I::Atanh | I::Exp | I::Exp2 | I::Exp10 | I::Expm1 | I::Log => {
             intrinsic.name()
         }
-        I::Log2 | I::Log10 | I::Log1p | I::Pow | I::Fmod | I::Remainder | I::Hypot | I::Fdim | I::Erf | I::Erfc => intrinsic.name(),
+        I::Log2 | I::Log10 | I::Log1p | I::Pow | I::Fmod | I::Remainder | I::Hypot | I::Fdim | I::Erf | I::Erfc => {
+            intrinsic.name()
+        }
         I::Tgamma | I::Lgamma | I::Ldexp => intrinsic.name(),
         _ => return None,
     };

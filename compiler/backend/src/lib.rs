@@ -181,5 +181,5 @@ fn link_libdevice(builder: &ModuleBuilder<'_>, options: &Options, emitter: &modu
             &read
         }
     };
-    builder.link_libdevice(bytes).map_err(|error| missing(error.to_string()))
+    builder.link_libdevice(bytes, !options.fast_math).map_err(|error| missing(error.to_string()))
 }

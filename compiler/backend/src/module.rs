@@ -9,8 +9,8 @@ use cdp_core::source::{FileId, SourceMap, Span};
 use cdp_core::types::layout::Layout;
 use cdp_core::types::{Space as CdpSpace, Type as CdpType, TypeId};
 use nvptx_builder::{
-    DebugFile, Extension, Function, FunctionKind, GlobalSpec, InlineHint, ModuleBuilder, Param, ParamKind, Signature, Space, Type,
-    Value, Visibility,
+    DebugFile, Extension, Function, FunctionKind, GlobalSpec, InlineHint, ModuleBuilder, Param, ParamKind, Signature, Space,
+    Type, Value, Visibility,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -186,7 +186,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
             ty,
             init,
             align,
-            visibility: match (dynamic, exported) {
+            visibility: match (dynamic || global.external, exported) {
                 (true, _) => Visibility::Extern,
                 (false, true) => Visibility::Exported,
                 (false, false) => Visibility::Internal,
@@ -243,11 +243,14 @@ impl<'a, 'c> Emitter<'a, 'c> {
             self.builder.set_launch_bounds(declared, threads, blocks);
         }
         if defined && !kernel {
-            self.builder.set_inline(declared, match function.inline {
-                Inline::Auto => InlineHint::Auto,
-                Inline::Always => InlineHint::Always,
-                Inline::Never => InlineHint::Never,
-            });
+            self.builder.set_inline(
+                declared,
+                match function.inline {
+                    Inline::Auto => InlineHint::Auto,
+                    Inline::Always => InlineHint::Always,
+                    Inline::Never => InlineHint::Never,
+                },
+            );
         }
         Ok(Declared { function: declared, result, foreign })
     }
@@ -297,7 +300,13 @@ impl<'a, 'c> Emitter<'a, 'c> {
     fn extension(&self, ty: TypeId) -> Extension {
         match self.class(ty) {
             Class::Bool => Extension::Zero,
-            Class::Int(int) if int.bits() < 32 => if int.signed() { Extension::Sign } else { Extension::Zero },
+            Class::Int(int) if int.bits() < 32 => {
+                if int.signed() {
+                    Extension::Sign
+                } else {
+                    Extension::Zero
+                }
+            }
             _ => Extension::None,
         }
     }

@@ -86,7 +86,10 @@ fn check(name: &str) -> Option<String> {
         return Some("names that start with `__nv_` are libdevice's".to_owned());
     }
     let runtime = RuntimeFn::ALL.iter().any(|call| call.side() != Side::Host && (call.name() == name || call.symbol() == name));
-    if runtime || name.starts_with("__cuda") || (name.starts_with("cuda") && name.chars().nth(4).is_some_and(char::is_uppercase)) {
+    if runtime
+        || name.starts_with("__cuda")
+        || (name.starts_with("cuda") && name.chars().nth(4).is_some_and(char::is_uppercase))
+    {
         return Some("the device runtime has a function of that name".to_owned());
     }
     if matches!(name, "vprintf" | "__assertfail") {

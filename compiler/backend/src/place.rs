@@ -27,7 +27,9 @@ impl<'c> Emit<'_, '_, 'c> {
         let (mut address, mut ty) = match &place.base {
             PlaceBase::Local(local) => (self.local_slot(*local, span)?, self.ir.local_type(*local)),
             PlaceBase::Global(id) => {
-                let Some(global) = emitter.ir.global(*id) else { return emitter.malformed("a variable that does not exist", span) };
+                let Some(global) = emitter.ir.global(*id) else {
+                    return emitter.malformed("a variable that does not exist", span);
+                };
                 let align = emitter.layout(global.ty).align.max(global.align);
                 (Address { pointer: emitter.global(*id, span)?, align }, global.ty)
             }

@@ -1,6 +1,9 @@
 //! What is emitted: what kernels and exported functions reach.
 
-use cdp_core::ir::{BlockId, Function, FunctionId, GlobalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind};
+use cdp_core::ir::{
+    BlockId, Function, FunctionId, GlobalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind,
+    TerminatorKind,
+};
 use cdp_core::types::layout::{MAX_PARAM_ALIGN, PointerWidth};
 use cdp_core::types::{Space, TypeTable};
 use std::collections::BTreeSet;

@@ -4,7 +4,9 @@
 //! get a slot, which makes `-O0` code and compile times better.
 
 use crate::reach;
-use cdp_core::ir::{BlockId, Function, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind};
+use cdp_core::ir::{
+    BlockId, Function, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
+};
 use cdp_core::types::{Type, TypeTable};
 use std::collections::{BTreeSet, HashMap};
 
@@ -89,7 +91,11 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
             let ty = function.locals.get(index).map_or(TypeTable::POISON, |local| local.ty);
             let aggregate = matches!(module.types.get(ty), Type::Struct(_) | Type::Array { .. });
             let once = if is_param { uses.definitions == 0 } else { uses.definitions <= 1 && !uses.early };
-            if !aggregate && once && !uses.placed { Storage::Register } else { Storage::Frame { escapes: uses.escapes, placed: uses.placed } }
+            if !aggregate && once && !uses.placed {
+                Storage::Register
+            } else {
+                Storage::Frame { escapes: uses.escapes, placed: uses.placed }
+            }
         })
         .collect()
 }
@@ -109,7 +115,9 @@ fn entry_has_predecessors(function: &Function, blocks: &BTreeSet<BlockId>) -> bo
 /// The local that a statement sets as a whole.
 pub fn definition(kind: &StatementKind) -> Option<LocalId> {
     match kind {
-        StatementKind::Assign { dst, .. } | StatementKind::Load { dst, .. } | StatementKind::HostAllocate { dst, .. } => Some(*dst),
+        StatementKind::Assign { dst, .. } | StatementKind::Load { dst, .. } | StatementKind::HostAllocate { dst, .. } => {
+            Some(*dst)
+        }
         StatementKind::Call { dst, .. }
         | StatementKind::Atomic { dst, .. }
         | StatementKind::Barrier { dst, .. }

@@ -107,7 +107,12 @@ impl<'c> Emit<'_, '_, 'c> {
 
     fn distance(&self, a: &Operand, b: &Operand, span: Span) -> Result<Value<'c>, Error> {
         let builder = self.emitter.builder;
-        let stride = self.emitter.ir.types.pointee(self.type_of(a)).map_or(1, |(_, pointee, _)| self.emitter.layout(pointee).size.max(1));
+        let stride = self
+            .emitter
+            .ir
+            .types
+            .pointee(self.type_of(a))
+            .map_or(1, |(_, pointee, _)| self.emitter.layout(pointee).size.max(1));
         let size = builder.size_type();
         let a = self.body.address_bits(self.value(a, span)?, size)?;
         let b = self.body.address_bits(self.value(b, span)?, size)?;
@@ -146,7 +151,9 @@ impl<'c> Emit<'_, '_, 'c> {
                 }
                 Ok(self.body.int_op(IntOp::Xor, value, ones)?)
             }
-            _ => self.emitter.malformed(format!("`{op:?}` of `{}`", self.emitter.ir.types.display(self.type_of(operand))), span),
+            _ => {
+                self.emitter.malformed(format!("`{op:?}` of `{}`", self.emitter.ir.types.display(self.type_of(operand))), span)
+            }
         }
     }
 

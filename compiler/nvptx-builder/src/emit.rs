@@ -25,6 +25,8 @@ impl ModuleBuilder<'_> {
         let options = PassBuilderOptions::create();
         // identical kernels must stay two, each with its name
         options.set_merge_functions(false);
+        // pairs of halves and of floats, and wide accesses to memory
+        options.set_loop_slp_vectorization(self.options.optimise >= 2);
         self.module.run_passes(&pipeline, &self.machine, options).map_err(|report| Error::Llvm(report.to_string()))
     }
 

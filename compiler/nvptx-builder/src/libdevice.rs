@@ -3,14 +3,17 @@
 #![allow(unsafe_code, reason = "inkwell reads bitcode whole; by need it is a tenth of the time")]
 
 use crate::{Error, ModuleBuilder};
+use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
 use inkwell::llvm_sys::core::{
-    LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMGetDataLayoutStr, LLVMGetFirstFunction, LLVMGetLinkage, LLVMGetNextFunction, LLVMIsDeclaration,
-    LLVMSetDataLayout, LLVMSetLinkage, LLVMSetTarget,
+    LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMGetAsString, LLVMGetDataLayoutStr, LLVMGetFirstFunction, LLVMGetFirstUse,
+    LLVMGetInitializer, LLVMGetLinkage, LLVMGetNextFunction, LLVMGetNextUse, LLVMGetOperand, LLVMGetUser,
+    LLVMInstructionEraseFromParent, LLVMIsACallInst, LLVMIsAGlobalVariable, LLVMIsConstantString, LLVMIsDeclaration,
+    LLVMReplaceAllUsesWith, LLVMSetDataLayout, LLVMSetLinkage, LLVMSetTarget,
 };
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
-use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::module::Linkage;
+use inkwell::values::AsValueRef;
 
 /// What its functions' names start with.
 const PREFIX: &str = "__nv_";
@@ -19,15 +22,18 @@ impl ModuleBuilder<'_> {
     /// Whether a function of libdevice is declared and not yet defined.
     #[must_use]
     pub fn needs_libdevice(&self) -> bool {
-        self.module.get_functions().any(|f| f.count_basic_blocks() == 0 && f.get_name().to_bytes().starts_with(PREFIX.as_bytes()))
+        self.module
+            .get_functions()
+            .any(|f| f.count_basic_blocks() == 0 && f.get_name().to_bytes().starts_with(PREFIX.as_bytes()))
     }
 
     /// Links the functions of libdevice that are declared here, with what they need, and makes them the module's own. Done before
-    /// optimisation, so that they are inlined.
+    /// optimisation, so that they are inlined. `precise_roots` says whether their square roots of 32 bits are correctly rounded, as by
+    /// nvcc's `-prec-sqrt`.
     ///
     /// # Errors
     /// [`Error::Bitcode`] when `bitcode` is none, cannot be linked, or does not define what is declared.
-    pub fn link_libdevice(&self, bitcode: &[u8]) -> Result<(), Error> {
+    pub fn link_libdevice(&self, bitcode: &[u8], precise_roots: bool) -> Result<(), Error> {
         let known: Vec<_> = self.module.get_functions().map(|f| f.get_name().to_owned()).collect();
         let mut library = std::ptr::null_mut();
         let name = c"libdevice";
@@ -70,6 +76,39 @@ impl ModuleBuilder<'_> {
                 self.function_attributes(function);
             }
         }
+        self.answer_precise_roots(precise_roots);
         Ok(())
+    }
+
+    /// Libdevice asks `__nvvm_reflect("__CUDA_PREC_SQRT")`. LLVM answers its other questions, but this one always with no.
+    fn answer_precise_roots(&self, precise: bool) {
+        let Some(reflect) = self.module.get_function("__nvvm_reflect") else { return };
+        let answer = self.context.i32_type().const_int(u64::from(precise), false);
+        // SAFETY: every value is of this module. The next use is read before the call that is the present one is erased; a call uses the
+        // function once. A string is read only of a constant that is one, with its length.
+        unsafe {
+            let mut used = LLVMGetFirstUse(reflect.as_value_ref());
+            while !used.is_null() {
+                let call = LLVMGetUser(used);
+                used = LLVMGetNextUse(used);
+                if LLVMIsACallInst(call).is_null() {
+                    continue;
+                }
+                let question = LLVMIsAGlobalVariable(LLVMGetOperand(call, 0));
+                if question.is_null() {
+                    continue;
+                }
+                let text = LLVMGetInitializer(question);
+                if text.is_null() || LLVMIsConstantString(text) == 0 {
+                    continue;
+                }
+                let mut length = 0;
+                let start = LLVMGetAsString(text, &raw mut length);
+                if std::slice::from_raw_parts(start.cast::<u8>(), length) == b"__CUDA_PREC_SQRT\0" {
+                    LLVMReplaceAllUsesWith(call, answer.as_value_ref());
+                    LLVMInstructionEraseFromParent(call);
+                }
+            }
+        }
     }
 }

@@ -119,9 +119,11 @@ impl<'c> Body<'_, 'c> {
     /// [`Error::Shape`] for another value, or an index out of range.
     pub fn extract(&self, value: Value<'c>, index: u32) -> Result<Value<'c>, Error> {
         match value {
-            Value::VectorValue(v) if index < v.get_type().get_size() => {
-                Ok(self.builder.build_extract_element(v, self.module.context.i32_type().const_int(u64::from(index), false), "")?)
-            }
+            Value::VectorValue(v) if index < v.get_type().get_size() => Ok(self.builder.build_extract_element(
+                v,
+                self.module.context.i32_type().const_int(u64::from(index), false),
+                "",
+            )?),
             Value::ArrayValue(v) => Ok(self.builder.build_extract_value(v, index, "")?),
             Value::StructValue(v) => Ok(self.builder.build_extract_value(v, index, "")?),
             _ => shape("an element of no aggregate"),

@@ -73,7 +73,8 @@ impl<'c> Body<'_, 'c> {
         let fail = module.external("__assertfail", None, &[address, address, word.into(), address, size.into()])?;
         module.set_no_return(fail);
         let text = |text: &str| module.string(text.as_bytes());
-        let args = [text(message), text(file), module.const_int(word, u64::from(line)), text(function), module.const_int(size, 1)];
+        let args =
+            [text(message), text(file), module.const_int(word, u64::from(line)), text(function), module.const_int(size, 1)];
         self.call(fail, &args)?;
         self.trap()
     }

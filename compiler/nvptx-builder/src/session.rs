@@ -9,10 +9,12 @@
 
 use crate::Error;
 use inkwell::context::Context;
-use inkwell::llvm_sys::core::{LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity};
+use inkwell::llvm_sys::LLVMDiagnosticSeverity;
+use inkwell::llvm_sys::core::{
+    LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity,
+};
 use inkwell::llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
-use inkwell::llvm_sys::LLVMDiagnosticSeverity;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Once;
@@ -35,7 +37,9 @@ thread_local! {
 ///
 /// # Errors
 /// What `work` gives; [`Error::Llvm`] when LLVM reports an error of its own, fatal or not, or when `work` ends without a result.
-pub fn run<T: Send + 'static, E: From<Error> + Send + 'static>(work: impl FnOnce(&Context) -> Result<T, E> + Send) -> Result<T, E> {
+pub fn run<T: Send + 'static, E: From<Error> + Send + 'static>(
+    work: impl FnOnce(&Context) -> Result<T, E> + Send,
+) -> Result<T, E> {
     static ONCE: Once = Once::new();
     // SAFETY: the handler is a function with LLVM's signature and lives as long as the program.
     ONCE.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal)) });
@@ -51,7 +55,8 @@ pub fn run<T: Send + 'static, E: From<Error> + Send + 'static>(work: impl FnOnce
         let reports = REPORTS.take();
         drop(context);
         FATAL.with(|slot| drop(slot.take()));
-        let result = if reports.is_empty() { result } else { result.and_then(|_| Err(E::from(Error::Llvm(reports.join("; "))))) };
+        let result =
+            if reports.is_empty() { result } else { result.and_then(|_| Err(E::from(Error::Llvm(reports.join("; "))))) };
         drop(sender.send(result));
     };
     let task: Box<dyn FnOnce() + Send + '_> = Box::new(task);

@@ -244,9 +244,7 @@ impl<'c> Body<'_, 'c> {
             self.int_op(IntOp::Or, high, self.int_cast(low, int, false)?)?
         };
         match value {
-            Value::PointerValue(p) => {
-                Ok(self.builder.build_int_to_ptr(crate::body::int(moved)?, p.get_type(), "")?.into())
-            }
+            Value::PointerValue(p) => Ok(self.builder.build_int_to_ptr(crate::body::int(moved)?, p.get_type(), "")?.into()),
             _ => self.bits_as(moved, ty),
         }
     }

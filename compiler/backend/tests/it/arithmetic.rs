@@ -112,7 +112,10 @@ fn float_to_integer_saturates() {
     let source = "kernel k(o: *global i32, w: *global i64, n: *global i8, u: *global u64, f: f32, d: f64) {
         o[0] = f as i32; w[0] = f as i64; w[1] = d as i64; n[0] = f as i8; o[1] = d as i32; u[0] = f as u64; u[1] = d as u64; }";
     let text = ptx(source);
-    holds(&text, &["cvt.rzi.s32.f32", "cvt.rzi.s64.f32", "cvt.rzi.s64.f64", "cvt.rzi.s32.f64", "cvt.rzi.u64.f32", "cvt.rzi.u64.f64"]);
+    holds(
+        &text,
+        &["cvt.rzi.s32.f32", "cvt.rzi.s64.f32", "cvt.rzi.s64.f64", "cvt.rzi.s32.f64", "cvt.rzi.u64.f32", "cvt.rzi.u64.f64"],
+    );
     // NaN is 0 wherever cvt does not make it so: one test each of f and d
     assert!(text.matches("setp.nan").count() >= 2, "{text}");
 }
@@ -129,7 +132,8 @@ fn integers_become_bfloat_in_one_rounding_on_old_gpus() {
 
 #[test]
 fn bfloat_is_computed_everywhere() {
-    let source = "kernel k(o: *global bf16, a: bf16, b: bf16, c: bf16) { o[0] = fma(a, b, c); o[1] = a / b; o[2] = min(a, b); }";
+    let source =
+        "kernel k(o: *global bf16, a: bf16, b: bf16, c: bf16) { o[0] = fma(a, b, c); o[1] = a / b; o[2] = min(a, b); }";
     for arch in ["sm_75", "sm_80", "sm_90", "sm_120"] {
         compile(source, &Setup::new(arch));
     }
@@ -160,9 +164,25 @@ fn bit_operations_are_instructions() {
 
 #[test]
 fn mathematics_comes_from_libdevice_and_is_inlined() {
-    let text = ptx("kernel k(o: *global f32, d: *global f64, a: f32, b: f64) { o[0] = exp(a); o[1] = pow(a, 2.5); d[0] = log(b); d[1] = erf(b); }");
+    let text = ptx(
+        "kernel k(o: *global f32, d: *global f64, a: f32, b: f64) { o[0] = exp(a); o[1] = pow(a, 2.5); d[0] = log(b); d[1] = erf(b); }",
+    );
     lacks(&text, &["__nv_", "__nvvm_reflect", ".extern"]);
     holds(&text, &["ex2.approx"]);
+}
+
+/// As by nvcc's `-prec-sqrt=true`, also inside libdevice.
+#[test]
+fn roots_inside_libdevice_are_precise() {
+    let source = "kernel k(o: *global f32, a: f32, b: f32) { o[0] = hypot(a, b); o[1] = acosh(a); }";
+    let mut setup = Setup::new("sm_90");
+    let text = compile(source, &setup).ptx;
+    holds(&text, &["sqrt.rn.f32"]);
+    lacks(&text, &["\tsqrt.approx"]);
+    setup.options.fast_math = true;
+    let text = compile(source, &setup).ptx;
+    holds(&text, &["sqrt.approx.ftz.f32"]);
+    lacks(&text, &["\tsqrt.rn"]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What the builder makes of mistakes of its caller and of LLVM.
 
 use nvptx_builder::{
-    AddressWidth, Error, FunctionKind, GlobalSpec, ModuleBuilder, ModuleOptions, Param, Signature, Space, Target, Type, Visibility, WarpReduce,
-    session,
+    AddressWidth, Error, FunctionKind, GlobalSpec, ModuleBuilder, ModuleOptions, Param, Signature, Space, Target, Type,
+    Visibility, WarpReduce, session,
 };
 
 fn options(arch: &str) -> ModuleOptions {
@@ -21,7 +21,11 @@ fn fatal_errors_of_llvm_are_values() {
         let result: Result<String, Error> = session::run(|context| {
             let module = ModuleBuilder::new(context, "old", options("sm_75"))?;
             let word: Type<'_> = module.int(32)?.into();
-            let kernel = module.declare(&signature("k", FunctionKind::Kernel, vec![Param::value(word), Param::value(module.pointer(Space::Global))]))?;
+            let kernel = module.declare(&signature(
+                "k",
+                FunctionKind::Kernel,
+                vec![Param::value(word), Param::value(module.pointer(Space::Global))],
+            ))?;
             let body = module.body(kernel);
             let sum = body.reduce(WarpReduce::Add, body.const_u32(u32::MAX), body.param(0)?)?;
             body.store(sum, body.param(1)?, 4, false)?;
@@ -77,7 +81,15 @@ fn symbols_are_taken_once() {
     let result: Result<(), Error> = session::run(|context| {
         let module = ModuleBuilder::new(context, "symbols", options("sm_90"))?;
         let ty = module.int(32)?.into();
-        let global = GlobalSpec { name: "a", space: Space::Global, ty, init: None, align: 4, visibility: Visibility::Internal, constant: false };
+        let global = GlobalSpec {
+            name: "a",
+            space: Space::Global,
+            ty,
+            init: None,
+            align: 4,
+            visibility: Visibility::Internal,
+            constant: false,
+        };
         module.global(&global)?;
         assert!(module.global(&global).is_err());
         assert!(module.declare(&signature("a", FunctionKind::Internal, Vec::new())).is_err());

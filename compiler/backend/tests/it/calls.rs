@@ -41,11 +41,14 @@ fn exported_functions_are_called_as_nvccs_are() {
         @export(\"quad\") fn quad(v: f32x4) -> f32x4 { return v + v; }
         @export(\"narrow\") fn narrow(v: i16) -> i8 { return v as i8; }
         kernel k(o: *global f32) { o[0] = shift(P(x: 1.0, y: 2.0, z: 3.0), f32x4(1.0, 2.0, 3.0, 4.0), 1, true).x; }");
-    holds(&text, &[
-        ".visible .func  (.param .align 4 .b8 func_retval0[12]) shift(\n\t.param .align 4 .b8 shift_param_0[12],\n\t.param .align 16 .b8 shift_param_1[16],\n\t.param .b32 shift_param_2,\n\t.param .b32 shift_param_3\n)",
-        ".visible .func  (.param .align 16 .b8 func_retval0[16]) quad(\n\t.param .align 16 .b8 quad_param_0[16]\n)",
-        ".visible .func  (.param .b32 func_retval0) narrow(\n\t.param .b32 narrow_param_0\n)",
-    ]);
+    holds(
+        &text,
+        &[
+            ".visible .func  (.param .align 4 .b8 func_retval0[12]) shift(\n\t.param .align 4 .b8 shift_param_0[12],\n\t.param .align 16 .b8 shift_param_1[16],\n\t.param .b32 shift_param_2,\n\t.param .b32 shift_param_3\n)",
+            ".visible .func  (.param .align 16 .b8 func_retval0[16]) quad(\n\t.param .align 16 .b8 quad_param_0[16]\n)",
+            ".visible .func  (.param .b32 func_retval0) narrow(\n\t.param .b32 narrow_param_0\n)",
+        ],
+    );
 }
 
 #[test]
@@ -54,10 +57,13 @@ fn functions_of_other_modules_are_declared() {
         extern fn outside(x: i32, v: f32x4) -> f32x4;
         extern kernel other(x: *global i32);
         kernel k(o: *global f32x4, x: *global i32) { o[0] = outside(3, o[1]); let e = other<<<1, 1>>>(x); if e != cudaSuccess { x[0] = 1; } }");
-    holds(&text, &[
-        ".extern .func  (.param .align 16 .b8 func_retval0[16]) outside\n(\n\t.param .b32 outside_param_0,\n\t.param .align 16 .b8 outside_param_1[16]\n)",
-        ".extern .entry other",
-    ]);
+    holds(
+        &text,
+        &[
+            ".extern .func  (.param .align 16 .b8 func_retval0[16]) outside\n(\n\t.param .b32 outside_param_0,\n\t.param .align 16 .b8 outside_param_1[16]\n)",
+            ".extern .entry other",
+        ],
+    );
 }
 
 #[test]
@@ -75,7 +81,9 @@ fn inlining_can_be_asked_for() {
 
 #[test]
 fn launch_bounds_are_directives() {
-    let text = ptx("@launch_bounds(128, 2) kernel a(o: *global i32) { o[0] = 1; } @launch_bounds(256) kernel b(o: *global i32) { o[0] = 1; }");
+    let text = ptx(
+        "@launch_bounds(128, 2) kernel a(o: *global i32) { o[0] = 1; } @launch_bounds(256) kernel b(o: *global i32) { o[0] = 1; }",
+    );
     holds(&text, &[".maxntid 128\n.minnctapersm 2\n", ".maxntid 256\n"]);
     assert_eq!(text.matches(".minnctapersm").count(), 1);
 }
@@ -93,7 +101,9 @@ fn printf_packs_its_arguments() {
 
 #[test]
 fn assertions_say_where_and_end_the_grid() {
-    let text = ptx("kernel checked(o: *global i32, n: i32) {\n    assert(n > 3);\n    assert(n < 99, \"n is %d\", n);\n    o[0] = n;\n}");
+    let text = ptx(
+        "kernel checked(o: *global i32, n: i32) {\n    assert(n > 3);\n    assert(n < 99, \"n is %d\", n);\n    o[0] = n;\n}",
+    );
     holds(&text, &["__assertfail", ".noreturn", "vprintf"]);
     // "n > 3" and its line
     holds(&text, &["110, 32, 62, 32, 51", "st.param.b32 \t[param2], 2;", "st.param.b32 \t[param2], 3;"]);

@@ -39,7 +39,8 @@ fn both_interfaces_are_declared_as_the_guide_does() {
 fn arguments_lie_at_the_childs_offsets() {
     let text = compile(PARENT, &Setup::new("sm_90")).ptx;
     let parent = text.split(".entry parent(").nth(1).unwrap();
-    let stores: Vec<&str> = parent.lines().map(str::trim).filter(|line| line.starts_with("st.") && !line.contains("param")).collect();
+    let stores: Vec<&str> =
+        parent.lines().map(str::trim).filter(|line| line.starts_with("st.") && !line.contains("param")).collect();
     assert!(stores.iter().any(|s| s.starts_with("st.b8") && s.contains("], 1")), "{stores:?}");
     assert!(stores.iter().any(|s| s.starts_with("st.b64") && s.contains("+8]")), "{stores:?}");
     assert!(stores.iter().any(|s| s.starts_with("st.v4.b32") && s.contains("+16]")), "{stores:?}");

@@ -37,17 +37,20 @@ fn variables_lie_in_their_spaces() {
             table[i] += 1;
         }";
     let text = ptx(source);
-    holds(&text, &[
-        ".global .align 4 .u32 counter$v = 5;",
-        ".global .align 4 .b8 table$v[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4};",
-        ".const .align 4 .b8 weights$v[12] = {0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 0, 63};",
-        ".shared .align 4 .b8",
-        ".shared .align 16 .b8",
-        "ld.const.b32",
-        "st.shared.b32",
-        "ld.shared.b32",
-        "atom.global.add.u32",
-    ]);
+    holds(
+        &text,
+        &[
+            ".global .align 4 .u32 counter$v = 5;",
+            ".global .align 4 .b8 table$v[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4};",
+            ".const .align 4 .b8 weights$v[12] = {0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 0, 63};",
+            ".shared .align 4 .b8",
+            ".shared .align 16 .b8",
+            "ld.const.b32",
+            "st.shared.b32",
+            "ld.shared.b32",
+            "atom.global.add.u32",
+        ],
+    );
     lacks(&text, &[".visible .global", ".visible .const", ".local"]);
 }
 
@@ -57,7 +60,10 @@ fn exported_variables_are_seen_and_not_folded() {
         @export(\"scale\") constant scale: f32 = 2.0;
         @export(\"total\") global var total: i64 = 7;
         kernel k(o: *global f32, i: *global i64) { o[0] = scale; i[0] = total; }");
-    holds(&text, &[".visible .const .align 4 .f32 scale", ".visible .global .align 8 .u64 total = 7;", "ld.const.b32", "ld.global.b64"]);
+    holds(
+        &text,
+        &[".visible .const .align 4 .f32 scale", ".visible .global .align 8 .u64 total = 7;", "ld.const.b32", "ld.global.b64"],
+    );
 }
 
 #[test]
@@ -108,7 +114,12 @@ fn arrays_of_locals_are_indexed_at_run_time() {
         compile(source, &Setup::new("sm_90").level(level));
     }
     // a table that nobody writes needs no copy in the frame
-    lacks(&ptx("kernel k(o: *global i32, i: i32) { let t: [i32; 20] = [5, 4, 3, 2, 1, 0, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4]; o[0] = t[i]; }"), &[".local"]);
+    lacks(
+        &ptx(
+            "kernel k(o: *global i32, i: i32) { let t: [i32; 20] = [5, 4, 3, 2, 1, 0, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4]; o[0] = t[i]; }",
+        ),
+        &[".local"],
+    );
 }
 
 #[test]

@@ -57,6 +57,7 @@ fn only_what_is_reached_is_emitted() {
 
 #[test]
 fn identical_kernels_stay_two() {
-    let text = compile("kernel a(x: *global i32) { x[0] = 1; } kernel b(x: *global i32) { x[0] = 1; }", &Setup::new("sm_90")).ptx;
+    let text =
+        compile("kernel a(x: *global i32) { x[0] = 1; } kernel b(x: *global i32) { x[0] = 1; }", &Setup::new("sm_90")).ptx;
     holds(&text, &[".visible .entry a(", ".visible .entry b("]);
 }

@@ -8,7 +8,10 @@ const SOURCE: &str = "fn twice(v: f32) -> f32 {\n    return v + v;\n}\nkernel k(
 #[test]
 fn the_header_says_what_it_is() {
     let text = compile(SOURCE, &Setup::new("sm_80").level(2)).ptx;
-    let expected = format!("// test.cdp: cdpc {} --arch sm_80 -O2\n\n.version 7.0\n.target sm_80\n.address_size 64\n", env!("CARGO_PKG_VERSION"));
+    let expected = format!(
+        "// test.cdp: cdpc {} --arch sm_80 -O2\n\n.version 7.0\n.target sm_80\n.address_size 64\n",
+        env!("CARGO_PKG_VERSION")
+    );
     assert!(text.starts_with(&expected), "{text}");
     lacks(&text, &["LLVM", ".globl", "/work", "/tmp"]);
 }

@@ -12,26 +12,29 @@ fn every_kind_is_declared_with_its_size() {
             o[1] = b as f64 + c as f64 + d as f64 + e as f64 + f as f64 + g as f64 + h as f64 + i;
             if a { o[2] = s as i32 as f64; }
         }");
-    holds(&text, &[
-        ".param .u8 k_param_0,",
-        ".param .u8 k_param_1,",
-        ".param .u16 k_param_2,",
-        ".param .u32 k_param_3,",
-        ".param .u64 k_param_4,",
-        ".param .u16 k_param_5,",
-        ".param .u16 k_param_6,",
-        ".param .f32 k_param_7,",
-        ".param .f64 k_param_8,",
-        ".param .u64 .ptr .global .align 1 k_param_9,",
-        ".param .u64 .ptr .align 1 k_param_10,",
-        ".param .align 4 .b8 k_param_11[12],",
-        ".param .align 16 .b8 k_param_12[16],",
-        ".param .align 8 .b8 k_param_13[8],",
-        ".param .align 8 .b8 k_param_14[16],",
-        ".param .u32 k_param_15,",
-        ".param .align 4 .b8 k_param_16[12],",
-        ".param .u64 k_param_17,",
-    ]);
+    holds(
+        &text,
+        &[
+            ".param .u8 k_param_0,",
+            ".param .u8 k_param_1,",
+            ".param .u16 k_param_2,",
+            ".param .u32 k_param_3,",
+            ".param .u64 k_param_4,",
+            ".param .u16 k_param_5,",
+            ".param .u16 k_param_6,",
+            ".param .f32 k_param_7,",
+            ".param .f64 k_param_8,",
+            ".param .u64 .ptr .global .align 1 k_param_9,",
+            ".param .u64 .ptr .align 1 k_param_10,",
+            ".param .align 4 .b8 k_param_11[12],",
+            ".param .align 16 .b8 k_param_12[16],",
+            ".param .align 8 .b8 k_param_13[8],",
+            ".param .align 8 .b8 k_param_14[16],",
+            ".param .u32 k_param_15,",
+            ".param .align 4 .b8 k_param_16[12],",
+            ".param .u64 k_param_17,",
+        ],
+    );
     lacks(&text, &[".local"]);
 }
 
@@ -105,11 +108,14 @@ fn addresses_of_32_bits() {
     let (module, sources) = crate::support::front(source, &setup);
     // ptxas 13 knows 64 bits only
     let text = cdp_backend::compile(&module, &sources, &setup.options).unwrap().ptx;
-    holds(&text, &[
-        ".address_size 32",
-        ".param .u32 .ptr .global .align 1 child_param_0",
-        ".param .u64 child_param_1",
-        ".extern .func  (.param .b32 func_retval0) __cudaCDP2GetParameterBuffer\n(\n\t.param .b32 __cudaCDP2GetParameterBuffer_param_0,\n\t.param .b32",
-        ".param .align 4 .b8 __cudaCDP2LaunchDevice_param_2[12]",
-    ]);
+    holds(
+        &text,
+        &[
+            ".address_size 32",
+            ".param .u32 .ptr .global .align 1 child_param_0",
+            ".param .u64 child_param_1",
+            ".extern .func  (.param .b32 func_retval0) __cudaCDP2GetParameterBuffer\n(\n\t.param .b32 __cudaCDP2GetParameterBuffer_param_0,\n\t.param .b32",
+            ".param .align 4 .b8 __cudaCDP2LaunchDevice_param_2[12]",
+        ],
+    );
 }

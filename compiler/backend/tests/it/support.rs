@@ -67,7 +67,9 @@ pub fn toolkit() -> Option<PathBuf> {
     let named = std::env::var_os("CDPC_CUDA").map(PathBuf::from);
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cuda/nvidia/cu13");
     let installed = std::env::var_os("PATH").and_then(|path| {
-        std::env::split_paths(&path).find(|folder| folder.join("ptxas").is_file()).and_then(|bin| Some(bin.parent()?.to_owned()))
+        std::env::split_paths(&path)
+            .find(|folder| folder.join("ptxas").is_file())
+            .and_then(|bin| Some(bin.parent()?.to_owned()))
     });
     named.into_iter().chain([fetched]).chain(installed).find(|folder| folder.join("bin/ptxas").is_file())
 }

@@ -18,18 +18,21 @@ fn atomics_have_the_scope_that_is_written() {
         x[11] = atomicAdd_system(g, 5);
         s[1] = atomicAdd_system(&s[2], 6);
         x[12] = s[1]; }");
-    holds(&text, &[
-        "atom.global.add.u32",
-        "atom.global.cta.add.u32",
-        "atom.global.sys.add.u32",
-        "atom.global.sys.add.f32",
-        "atom.global.cta.add.f64",
-        "atom.global.sys.max.u64",
-        "atom.global.cta.exch.b32",
-        "atom.relaxed.sys.global.cas.b32",
-        "atom.sys.add.u32",
-        "atom.shared.add.u32",
-    ]);
+    holds(
+        &text,
+        &[
+            "atom.global.add.u32",
+            "atom.global.cta.add.u32",
+            "atom.global.sys.add.u32",
+            "atom.global.sys.add.f32",
+            "atom.global.cta.add.f64",
+            "atom.global.sys.max.u64",
+            "atom.global.cta.exch.b32",
+            "atom.relaxed.sys.global.cas.b32",
+            "atom.sys.add.u32",
+            "atom.shared.add.u32",
+        ],
+    );
 }
 
 #[test]
@@ -100,5 +103,8 @@ fn special_registers() {
     let text = ptx("kernel k(o: *global u32, w: *global u64) {
         o[0] = threadIdx.x + threadIdx.y + threadIdx.z; o[1] = blockIdx.x + blockIdx.y + blockIdx.z; o[2] = blockDim.x + blockDim.y + blockDim.z;
         o[3] = gridDim.x + gridDim.y + gridDim.z; o[4] = warpSize as u32 + laneid; o[5] = clock() as u32; w[0] = clock64() as u64; w[1] = globaltimer() as u64; }");
-    holds(&text, &["%tid.x", "%tid.y", "%tid.z", "%ctaid.z", "%ntid.y", "%nctaid.x", "%laneid", "%clock", "%clock64", "%globaltimer"]);
+    holds(
+        &text,
+        &["%tid.x", "%tid.y", "%tid.z", "%ctaid.z", "%ntid.y", "%nctaid.x", "%laneid", "%clock", "%clock64", "%globaltimer"],
+    );
 }
