@@ -5,11 +5,15 @@ use cdp_core::ir::{Function, Module};
 use cdp_core::pass::{LaunchSite, SiteAbi};
 use cdp_core::types::Space;
 use cdp_core::types::layout::{ParamsLayout, PointerWidth};
-use cdp_runtime::Arch;
+use cdp_core::verify::ModuleInfo;
 use cdp_runtime::manifest::{self, Manifest, Store};
+use cdp_runtime::{Arch, Limits};
 
 use crate::driver::{Front, Lowered};
 use crate::failure::{Failure, Result};
+
+/// Bytes of stack a thread for programs that recurse; CUDA's default is 1024, which a few calls use up.
+const RECURSION_STACK: usize = 8192;
 
 /// The manifest of a compiled module.
 ///
@@ -18,7 +22,7 @@ use crate::failure::{Failure, Result};
 pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Result<Manifest> {
     let module = &front.module;
     let kernels = module.functions.iter().filter(|function| output.kernels.contains(&function.symbol));
-    let globals = lowered.module.globals.iter().filter(|global| global.exported && global.space != Space::Shared);
+    let globals = lowered.module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared);
     Ok(Manifest {
         ptx_version: ptx_version(&output.ptx),
         arch: arch.to_string(),
@@ -33,8 +37,15 @@ pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Resu
                 size: module.types.layout(global.ty, PointerWidth::W64).size,
             })
             .collect(),
+        limits: Limits { stack: recurses(lowered).then_some(RECURSION_STACK), ..Limits::default() },
         ..Manifest::default()
     })
+}
+
+/// Whether device code calls itself, perhaps through other functions: then the assembler cannot tell how much stack it needs.
+fn recurses(lowered: &Lowered) -> bool {
+    let info = ModuleInfo::new(&lowered.module);
+    info.functions.iter().any(|function| function.on_device && function.recursive)
 }
 
 fn kernel(module: &Module, function: &Function) -> Result<manifest::Kernel> {

@@ -159,6 +159,8 @@ pub struct Global {
     pub align: u32,
     /// Whether the symbol is visible to other modules.
     pub exported: bool,
+    /// Whether it is defined in another module (`extern`); then it is exported and has no first value here.
+    pub external: bool,
     /// Its name in the source.
     pub span: Span,
 }

@@ -122,6 +122,7 @@ impl Checker<'_> {
             init,
             align: attributes.align,
             exported: attributes.exported || decl.is_extern,
+            external: decl.is_extern,
             span: decl.name.span,
         };
         let global = self.add_global(global);

@@ -152,6 +152,7 @@ impl Body<'_, '_> {
             init: None,
             align,
             exported: false,
+            external: false,
             span: name.span,
         };
         let symbol = Symbol::Shared(self.checker.add_global(global));
@@ -440,14 +441,13 @@ impl Body<'_, '_> {
 
     fn check_global_writable(&mut self, id: GlobalId, span: Span) {
         let Some(global) = self.checker.globals.get(id.0 as usize) else { return };
-        // the host fills constant memory before it launches
-        if global.space == Space::Constant && !self.is_host() {
+        if global.space == Space::Constant {
             let declared = global.span;
-            let message = format!("`{}` is in `constant` memory, which is never written on the device", global.name);
+            let message = format!("`{}` is in `constant` memory, which a program only reads", global.name);
             self.report(
                 Diagnostic::new(Code::E0502, span, message)
                     .also(declared, "declared here")
-                    .help("declare it as `global var` to write it")
+                    .help("give it its value where it is declared, or declare it as `global var` to write it")
                     .note("CUDA programming guide 4.18.3: parent and child share constant memory, read-only"),
             );
         }

@@ -397,6 +397,7 @@ impl Body<'_, '_> {
             init: Some(constant),
             align: 0,
             exported: false,
+            external: false,
             span: decl.name.span,
         };
         let table = self.checker.add_global(global);

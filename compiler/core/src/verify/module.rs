@@ -94,6 +94,9 @@ impl Verifier<'_> {
         let known = matches!(global.space, Space::Global | Space::Constant | Space::Shared);
         self.require(known, |_| format!("{name} is in no memory that variables can be in"));
         self.require(is_align(global.align), |_| format!("{name} asks for alignment {}", global.align));
+        if global.external {
+            self.require(global.exported && global.init.is_none(), |_| format!("{name} is defined elsewhere and here"));
+        }
         if let Some(init) = &global.init {
             self.require(global.space != Space::Shared, |_| format!("shared variable {name} has a first value"));
             self.require(init.ty == global.ty, |_| format!("{name} has a first value of another type"));

@@ -249,9 +249,10 @@ impl<'t> Parser<'t> {
         };
         let align = self.align()?;
         let exported = self.eat_word("exported");
+        let external = self.eat_word("external");
         let init = if self.eat("=") { Some(self.constant()?) } else { None };
         let span = self.span()?;
-        self.module.globals.push(Global { name, symbol, space, ty, init, align, exported, span });
+        self.module.globals.push(Global { name, symbol, space, ty, init, align, exported, external, span });
         Ok(())
     }
 

@@ -194,6 +194,7 @@ impl Printer<'_> {
             let _ = write!(self.out, " align {}", global.align);
         }
         self.put(if global.exported { " exported" } else { "" });
+        self.put(if global.external { " external" } else { "" });
         if let Some(init) = &global.init {
             self.put(" = ");
             self.constant(init);

@@ -90,6 +90,7 @@ pub(super) fn module(seed: u64) -> Module {
             init,
             align: g.below(32) as u32,
             exported: g.flag(),
+            external: g.flag(),
             span: g.span(),
         };
         module.globals.push(global);
