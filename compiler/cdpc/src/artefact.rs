@@ -34,9 +34,7 @@ pub fn write_all(artefacts: &[Artefact]) -> Result<()> {
     let mut waiting = Vec::new();
     for artefact in artefacts {
         if let Target::File(path) = &artefact.target {
-            if let Some(ready) = prepare(path, &artefact.bytes).map_err(|error| Failure::file("write", path, &error))? {
-                waiting.push(ready);
-            }
+            waiting.extend(prepare(path, &artefact.bytes).map_err(|error| Failure::file("write", path, &error))?);
         }
     }
     for Ready { file, place } in waiting {

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use crate::terminal;
 
 /// The request that goes with every fault of ours.
-pub const PLEASE_REPORT: &str = "this is a fault of cdpc, not of your program: please report it with the source and the text above";
+pub const PLEASE_REPORT: &str =
+    "this is a fault of cdpc, not of your program: please report it with the source and the text above";
 
 /// Replaces Rust's panic message by a request for a report. The exit code stays 101.
 pub fn install_hook() {

@@ -32,7 +32,14 @@ pub struct Runner {
 
 enum Target {
     Cpu,
-    Gpu { number: i32, cubin: Vec<u8>, manifest: Manifest },
+    Gpu(Box<Loadable>),
+}
+
+/// What a GPU loads, and which.
+struct Loadable {
+    number: i32,
+    cubin: Vec<u8>,
+    manifest: Manifest,
 }
 
 /// A device that nothing has run on yet.
@@ -75,7 +82,7 @@ impl Runner {
             Choice::Gpu(number) => {
                 let code = build.generate(false)?;
                 let linked = build.link(&code)?;
-                Target::Gpu { number, cubin: linked.cubin, manifest: code.manifest }
+                Target::Gpu(Box::new(Loadable { number, cubin: linked.cubin, manifest: code.manifest }))
             }
             Choice::Cpu | Choice::Auto => {
                 build.check()?;
@@ -92,9 +99,7 @@ impl Runner {
     pub fn device(&self) -> Result<Fresh> {
         Ok(match &self.target {
             Target::Cpu => Fresh::Cpu(Box::new(CpuDevice::new(Arc::clone(&self.program), CpuOptions::default()))),
-            Target::Gpu { number, cubin, manifest } => {
-                Fresh::Gpu(Box::new(GpuDevice::new(*number, cubin.clone(), manifest.clone())?))
-            }
+            Target::Gpu(code) => Fresh::Gpu(Box::new(GpuDevice::new(code.number, code.cubin.clone(), code.manifest.clone())?)),
         })
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use cdp_executor::device::{CudaError, Device, KernelLaunch};
 use cdp_runtime::gpu::AddressSpace;
-use cdp_runtime::{Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream};
+use cdp_runtime::{
+    Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream,
+};
 
 const SUCCESS: CudaError = 0;
 const INVALID_VALUE: CudaError = 1;
@@ -196,9 +198,10 @@ impl Device for GpuDevice {
         self.events.clear();
         self.memory = AddressSpace::new(self.context().clone());
         // variables have their first values again only in a module that is loaded anew
-        let result = self.context().set_limits(&self.defaults).and_then(|_| {
-            self.runtime.load_cubin(&self.cubin, &self.manifest, &LoadOptions::default())
-        });
+        let result = self
+            .context()
+            .set_limits(&self.defaults)
+            .and_then(|_| self.runtime.load_cubin(&self.cubin, &self.manifest, &LoadOptions::default()));
         match self.value(result) {
             Ok(module) => {
                 self.module = module;

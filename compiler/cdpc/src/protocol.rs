@@ -70,7 +70,11 @@ impl Splitter {
         loop {
             let Some(start) = position(&self.waiting, &self.opening) else {
                 // an opening may have come in half
-                let keep = self.waiting.iter().rposition(|byte| *byte == MARK).filter(|at| self.waiting.len() - at < self.opening.len());
+                let keep = self
+                    .waiting
+                    .iter()
+                    .rposition(|byte| *byte == MARK)
+                    .filter(|at| self.waiting.len() - at < self.opening.len());
                 let rest = self.waiting.split_off(keep.unwrap_or(self.waiting.len()));
                 output(&mut pieces, std::mem::replace(&mut self.waiting, rest));
                 return pieces;

@@ -99,8 +99,13 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn standard_input_goes_to_standard_output() {
     let place = Place::new();
-    let mut child =
-        place.command("build --emit=ptx -").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = place
+        .command("build --emit=ptx -")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(FLAT.as_bytes()).unwrap();
     finish(child.wait_with_output().unwrap()).succeeds().prints(&[".entry fill"]);
     assert!(place.files().is_empty());
@@ -122,7 +127,8 @@ fn each_kind_is_written() {
     assert!(text("a.ptx").contains("__cudaCDP2LaunchDevice") && text("a.ptx").starts_with("//"));
     assert!(read("a.cubin").starts_with(b"\x7fELF"));
     assert!(text("a.sass").contains(".text.parent") && !text("a.sass").contains("memset"));
-    assert!(text("a.json").contains("\"launch_sites\""));
+    let manifest = cdp_runtime::Manifest::from_json(&text("a.json")).unwrap();
+    assert_eq!((manifest.kernels.len(), manifest.launch_sites.len()), (2, 1));
     assert!(text("a.d").starts_with("out/a.ast ") && text("a.d").contains("out/a.cubin") && text("a.d").contains(": a.cdp\n"));
     // the same bytes again
     let before = read("a.cubin");

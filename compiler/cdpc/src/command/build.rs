@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use cdp_runtime::Component;
 
-use super::layout;
 use crate::artefact::{self, Artefact, Target};
 use crate::driver::{Build, Generated, Linked};
 use crate::failure::{Failure, Result};
@@ -122,7 +121,7 @@ fn bytes(kind: Emit, build: &Build<'_>, code: Option<&Generated>, linked: Option
             let ours = ptx::functions(&code()?.ptx);
             sass::only(&listing, |symbol| ours.iter().any(|function| function.symbol == symbol)).into_bytes()
         }
-        Emit::Layout => layout::json_text(&code()?.manifest, linked.map(|linked| &linked.info))?.into_bytes(),
+        Emit::Layout => code()?.manifest.to_json()?.into_bytes(),
         Emit::DepInfo => Vec::new(),
     })
 }

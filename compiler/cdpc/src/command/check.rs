@@ -20,7 +20,8 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let mut worst = None;
     for path in input::programs(&args.paths)? {
-        let result = input::read(&path).and_then(|source| Front::new(source, true, reporter)).and_then(|front| front.check(reporter));
+        let result =
+            input::read(&path).and_then(|source| Front::new(source, true, reporter)).and_then(|front| front.check(reporter));
         if let Err(failure) = result {
             let code = failure.exit_code();
             worst = worst.max(Some(code));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cdp_runtime::cubin::CubinInfo;
 use cdp_runtime::manifest::{Kernel, LaunchAbi, LaunchSite, Manifest};
-use serde_json::{Value, json};
+use serde_json::{Value, json as object};
 
 use crate::driver;
 use crate::failure::{Failure, Result};
@@ -46,18 +46,16 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let cubin = if args.no_cubin { None } else { Some(build.link(&code)?.info) };
     terminal::print(match args.format {
         Format::Text => text(&code.manifest, cubin.as_ref(), reporter.style_out()),
-        Format::Json => json_text(&code.manifest, cubin.as_ref())?,
+        Format::Json => json(&code.manifest, cubin.as_ref())?,
     })
 }
 
-/// The whole as JSON; what `--emit=layout` writes.
-///
-/// # Errors
-/// None that is known; the serialiser has a result type.
-pub fn json_text(manifest: &Manifest, cubin: Option<&CubinInfo>) -> Result<String> {
+/// The manifest, with the cubin's own table beside it.
+fn json(manifest: &Manifest, cubin: Option<&CubinInfo>) -> Result<String> {
     let mut value = serde_json::to_value(manifest).map_err(|error| Failure::bug(error.to_string()))?;
     if let (Some(object), Some(cubin)) = (value.as_object_mut(), cubin) {
-        object.insert("cubin".to_owned(), json!({ "arch": cubin.arch.to_string(), "kernels": cubin_kernels(manifest, cubin) }));
+        object
+            .insert("cubin".to_owned(), object!({ "arch": cubin.arch.to_string(), "kernels": cubin_kernels(manifest, cubin) }));
     }
     serde_json::to_string_pretty(&value).map(|text| text + "\n").map_err(|error| Failure::bug(error.to_string()))
 }
@@ -66,8 +64,8 @@ fn cubin_kernels(manifest: &Manifest, cubin: &CubinInfo) -> Vec<Value> {
     let ours = manifest.kernels.iter().filter_map(|kernel| cubin.kernel(&kernel.symbol));
     ours.map(|kernel| {
         let params: Vec<Value> =
-            kernel.params.iter().map(|p| json!({ "ordinal": p.ordinal, "offset": p.offset, "size": p.size })).collect();
-        json!({
+            kernel.params.iter().map(|p| object!({ "ordinal": p.ordinal, "offset": p.offset, "size": p.size })).collect();
+        object!({
             "name": kernel.name, "params": params, "param_base": kernel.param_base, "param_size": kernel.param_size,
             "registers": kernel.registers, "shared_size": kernel.shared_size, "frame_size": kernel.frame_size,
         })
@@ -93,7 +91,8 @@ fn text(manifest: &Manifest, cubin: Option<&CubinInfo>, style: Style) -> String 
 
 fn kernel_table(out: &mut String, kernel: &Kernel, cubin: Option<&CubinInfo>, style: Style) {
     let align = kernel.params.iter().map(|p| p.align).max().unwrap_or(1);
-    let _ = writeln!(out, "kernel {}: {} bytes of parameters, aligned to {align}", style.bold(&kernel.name), kernel.param_size());
+    let _ =
+        writeln!(out, "kernel {}: {} bytes of parameters, aligned to {align}", style.bold(&kernel.name), kernel.param_size());
     let theirs = cubin.and_then(|cubin| cubin.kernel(&kernel.symbol));
     if !kernel.params.is_empty() {
         let heading = if theirs.is_some() { "  cubin" } else { "" };

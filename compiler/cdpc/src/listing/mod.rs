@@ -27,6 +27,9 @@ pub struct Instruction {
 impl Function {
     /// The instructions that come from a source line, in order.
     pub fn of_line(&self, line: u32) -> impl Iterator<Item = &str> {
-        self.instructions.iter().filter(move |instruction| instruction.line == line).map(|instruction| instruction.text.as_str())
+        self.instructions
+            .iter()
+            .filter(move |instruction| instruction.line == line)
+            .map(|instruction| instruction.text.as_str())
     }
 }

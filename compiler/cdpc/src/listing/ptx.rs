@@ -51,7 +51,8 @@ fn symbol(text: &str) -> Option<String> {
         // `.func (.param .b32 func_retval0) name(`
         if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest }
     };
-    let name: String = after.trim_start().chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')).collect();
+    let name: String =
+        after.trim_start().chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')).collect();
     if name.is_empty() { None } else { Some(name) }
 }
 

@@ -1,4 +1,6 @@
 //! Starting `cdpc` in a folder of its own.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(missing_docs, reason = "the names say it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,51 +1,22 @@
-//! From a source to a cubin, one function a stage. Values flow one way; each stage shows its own diagnostics and stops the rest with them.
+//! From IR to PTX and a cubin.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 
 use cdp_backend::Libdevice;
-use cdp_core::diag::Diagnostics;
-use cdp_core::ir::{self, Module, PlaceBase};
-use cdp_core::lower::{self, LowerOptions};
-use cdp_core::pass::{self, LaunchAbi, LaunchOptions, LaunchSite};
-use cdp_core::source::{FileId, SourceMap};
-use cdp_core::syntax::ast;
-use cdp_core::types::Space;
-use cdp_core::verify;
-use cdp_core::{imports, sema, syntax};
+use cdp_core::ir::{self, Module};
+use cdp_core::pass::{LaunchAbi, LaunchOptions};
+use cdp_core::source::SourceMap;
 use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
 use cdp_runtime::{Arch, Component, CubinInfo, LinkOptions, Linker, Toolkit, layout_check};
 
+use super::front::Front;
 use crate::failure::{Failure, Message, Result};
-use crate::input::{self, Source};
+use crate::input;
 use crate::manifest;
 use crate::options::{self, Compile};
 use crate::report::Reporter;
-
-/// A source without errors, as IR.
-#[derive(Debug)]
-pub struct Front {
-    /// The texts.
-    pub sources: SourceMap,
-    /// The source's file; others are those that it imports.
-    pub file: FileId,
-    /// The trees, the source's first.
-    pub trees: Vec<ast::File>,
-    /// The IR, launches whole, as it is run on the executor.
-    pub module: Module,
-    /// What is shown after the back end's part of the checks.
-    warnings: Diagnostics,
-}
-
-/// The IR as it is compiled.
-#[derive(Debug)]
-pub struct Lowered {
-    /// Launches are calls; variables that host code uses are visible to it.
-    pub module: Module,
-    /// What they were.
-    pub launches: Vec<LaunchSite>,
-}
 
 /// A source, and what compiling it further needs.
 pub struct Build<'a> {
@@ -79,98 +50,6 @@ pub struct Linked {
     pub cubin: Vec<u8>,
     /// What it says of itself.
     pub info: CubinInfo,
-}
-
-impl Front {
-    /// Parses, checks and lowers.
-    ///
-    /// # Errors
-    /// The source's errors, all of them shown.
-    pub fn new(source: Source, fmad: bool, reporter: &Reporter) -> Result<Self> {
-        let mut sources = SourceMap::new();
-        let file = sources.add(source.name, source.text);
-        let (trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
-        let (program, meaning) = sema::check(&trees, &sources, sema::Options { fmad });
-        found.extend(meaning);
-        let mut module = Module::default();
-        if !found.has_errors() {
-            let (lowered, flow) = lower::lower(program, &LowerOptions { fmad });
-            found.extend(flow);
-            module = lowered;
-        }
-        if found.has_errors() {
-            reporter.diagnostics(&sources, &found.finish())?;
-            return Err(Failure::bug("an error was found and not shown"));
-        }
-        verified(&module, "lowering")?;
-        Ok(Self { sources, file, trees, module, warnings: found })
-    }
-
-    /// Folds constants and lowers the launches. Shows what was found up to here.
-    fn lower_launches(&self, options: &LaunchOptions, reporter: &Reporter) -> Result<Lowered> {
-        let mut module = self.module.clone();
-        show_to_host(&mut module);
-        pass::const_fold(&mut module);
-        pass::simplify(&mut module);
-        let (launches, found) = pass::lower_launches(&mut module, options);
-        let mut all = self.warnings.clone();
-        all.extend(found);
-        reporter.diagnostics(&self.sources, &all.finish())?;
-        verified(&module, "the lowering of launches")?;
-        Ok(Lowered { module, launches })
-    }
-
-    /// The checks that go with code generation, for whoever generates none.
-    ///
-    /// # Errors
-    /// The source's errors, all of them shown.
-    pub fn check(&self, reporter: &Reporter) -> Result<()> {
-        self.lower_launches(&LaunchOptions::default(), reporter).map(|_| ())
-    }
-}
-
-/// Makes the variables that host code names visible to the driver, which finds them by their symbols.
-fn show_to_host(module: &mut Module) {
-    let info = verify::ModuleInfo::new(module);
-    let mut used = Vec::new();
-    for (_, function) in module.functions().filter(|(id, _)| info.is_on_host(*id)) {
-        for statement in function.blocks.iter().flat_map(|block| &block.statements) {
-            statement.kind.each_place(&mut |place| {
-                if let PlaceBase::Global(id) = place.base {
-                    used.push(id);
-                }
-            });
-        }
-    }
-    for id in used {
-        if let Some(global) = module.globals.get_mut(id.index()) {
-            global.exported |= global.space != Space::Shared;
-        }
-    }
-}
-
-/// A module that breaks the IR's rules is a fault of the stage that made it.
-fn verified(module: &Module, stage: &str) -> Result<()> {
-    verify::verify(module).map(|_| ()).map_err(|errors| {
-        let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::bug(format!("{stage} made a module that breaks the rules of the IR")).note(list.join("\n"))
-    })
-}
-
-/// The formatted text.
-///
-/// # Errors
-/// The source's syntax errors, shown.
-pub fn format(source: Source, reporter: &Reporter) -> Result<String> {
-    let mut sources = SourceMap::new();
-    let file = sources.add(source.name, source.text.clone());
-    match syntax::format(file, &source.text) {
-        Ok(text) => Ok(text),
-        Err(found) => {
-            reporter.diagnostics(&sources, &found.finish())?;
-            Err(Failure::bug("an error was found and not shown"))
-        }
-    }
 }
 
 impl<'a> Build<'a> {
@@ -247,7 +126,8 @@ impl<'a> Build<'a> {
         let launch = LaunchOptions { abi, max_param_bytes: self.compile.max_param_bytes.into(), ..LaunchOptions::default() };
         let lowered = self.front.lower_launches(&launch, self.reporter)?;
         let options = self.backend_options(texts)?;
-        let output = cdp_backend::compile(&lowered.module, &self.front.sources, &options).map_err(|error| self.refused(&error))?;
+        let output =
+            cdp_backend::compile(&lowered.module, &self.front.sources, &options).map_err(|error| self.refused(&error))?;
         let manifest = manifest::of(&self.front, &lowered, &output, self.arch)?;
         let lowered_ir = if texts { ir::print(&lowered.module) } else { String::new() };
         Ok(Generated { lowered_ir, llvm_ir: output.llvm_ir_optimised, ptx: output.ptx, manifest })
@@ -256,7 +136,8 @@ impl<'a> Build<'a> {
     fn backend_options(&self, texts: bool) -> Result<cdp_backend::Options> {
         let target = cdp_backend::Target::new(&self.arch.to_string())
             .map_err(|error| Failure::usage(format!("the code generator does not know {}: {error}", self.arch)))?;
-        let libdevice = self.toolkit().get(Component::Libdevice).map_or(Libdevice::Missing, |found| Libdevice::File(found.path.clone()));
+        let libdevice =
+            self.toolkit().get(Component::Libdevice).map_or(Libdevice::Missing, |found| Libdevice::File(found.path.clone()));
         Ok(cdp_backend::Options {
             opt_level: self.compile.level,
             lineinfo: self.compile.lineinfo,
@@ -303,8 +184,10 @@ impl<'a> Build<'a> {
             ..LinkOptions::new(self.arch)
         };
         let cubin = linker.link_ptx(&code.ptx, &options)?;
-        if !cubin.log.trim().is_empty() {
-            let message = Message { text: "the linker has something to say".to_owned(), notes: vec![cubin.log], ..Message::default() };
+        let said = worth_saying(&cubin.log);
+        if !said.is_empty() {
+            let message =
+                Message { text: "the linker has something to say".to_owned(), notes: vec![said], ..Message::default() };
             self.reporter.message("warning", &message);
         }
         let info = CubinInfo::parse(&cubin.bytes)?;
@@ -321,5 +204,29 @@ impl<'a> Build<'a> {
             None => Linker::new(self.toolkit().clone())?,
         };
         Ok(self.linker.get_or_init(|| opened))
+    }
+}
+
+/// A linker's log without repetitions, and without what recursion is told about: the stack that it needs is set by the manifest.
+fn worth_saying(log: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in log.lines().map(str::trim).filter(|line| !line.is_empty() && !line.contains("cannot be statically determined"))
+    {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recursion_is_no_news() {
+        let log = "warning : Stack size for entry function 'k' cannot be statically determined\nodd\n\nodd\n";
+        assert_eq!(worth_saying(log), "odd");
+        assert_eq!(worth_saying(""), "");
     }
 }

@@ -1,0 +1,130 @@
+//! From a source to IR, and the passes before code generation.
+
+use cdp_core::diag::Diagnostics;
+use cdp_core::ir::{Module, PlaceBase};
+use cdp_core::lower::{self, LowerOptions};
+use cdp_core::pass::{self, LaunchOptions, LaunchSite};
+use cdp_core::source::{FileId, SourceMap};
+use cdp_core::syntax::ast;
+use cdp_core::types::Space;
+use cdp_core::{imports, sema, syntax, verify};
+
+use crate::failure::{Failure, Result};
+use crate::input::{self, Source};
+use crate::report::Reporter;
+
+/// A source without errors, as IR.
+#[derive(Debug)]
+pub struct Front {
+    /// The texts.
+    pub sources: SourceMap,
+    /// The source's file; others are those that it imports.
+    pub file: FileId,
+    /// The trees, the source's first.
+    pub trees: Vec<ast::File>,
+    /// The IR, launches whole, as it is run on the executor.
+    pub module: Module,
+    /// What is shown after the back end's part of the checks.
+    warnings: Diagnostics,
+}
+
+/// The IR as it is compiled.
+#[derive(Debug)]
+pub struct Lowered {
+    /// Launches are calls; variables that host code uses are visible to it.
+    pub module: Module,
+    /// What they were.
+    pub launches: Vec<LaunchSite>,
+}
+
+impl Front {
+    /// Parses, checks and lowers.
+    ///
+    /// # Errors
+    /// The source's errors, all of them shown.
+    pub fn new(source: Source, fmad: bool, reporter: &Reporter) -> Result<Self> {
+        let mut sources = SourceMap::new();
+        let file = sources.add(source.name, source.text);
+        let (trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
+        let (program, meaning) = sema::check(&trees, &sources, sema::Options { fmad });
+        found.extend(meaning);
+        let mut module = Module::default();
+        if !found.has_errors() {
+            let (lowered, flow) = lower::lower(program, &LowerOptions { fmad });
+            found.extend(flow);
+            module = lowered;
+        }
+        if found.has_errors() {
+            reporter.diagnostics(&sources, &found.finish())?;
+            return Err(Failure::bug("an error was found and not shown"));
+        }
+        verified(&module, "lowering")?;
+        Ok(Self { sources, file, trees, module, warnings: found })
+    }
+
+    /// Folds constants and lowers the launches. Shows what was found up to here.
+    pub(super) fn lower_launches(&self, options: &LaunchOptions, reporter: &Reporter) -> Result<Lowered> {
+        let mut module = self.module.clone();
+        show_to_host(&mut module);
+        pass::const_fold(&mut module);
+        pass::simplify(&mut module);
+        let (launches, found) = pass::lower_launches(&mut module, options);
+        let mut all = self.warnings.clone();
+        all.extend(found);
+        reporter.diagnostics(&self.sources, &all.finish())?;
+        verified(&module, "the lowering of launches")?;
+        Ok(Lowered { module, launches })
+    }
+
+    /// The checks that go with code generation, for whoever generates none.
+    ///
+    /// # Errors
+    /// The source's errors, all of them shown.
+    pub fn check(&self, reporter: &Reporter) -> Result<()> {
+        self.lower_launches(&LaunchOptions::default(), reporter).map(|_| ())
+    }
+}
+
+/// Makes the variables that host code names visible to the driver, which finds them by their symbols.
+fn show_to_host(module: &mut Module) {
+    let info = verify::ModuleInfo::new(module);
+    let mut used = Vec::new();
+    for (_, function) in module.functions().filter(|(id, _)| info.is_on_host(*id)) {
+        for statement in function.blocks.iter().flat_map(|block| &block.statements) {
+            statement.kind.each_place(&mut |place| {
+                if let PlaceBase::Global(id) = place.base {
+                    used.push(id);
+                }
+            });
+        }
+    }
+    for id in used {
+        if let Some(global) = module.globals.get_mut(id.index()) {
+            global.exported |= global.space != Space::Shared;
+        }
+    }
+}
+
+/// A module that breaks the IR's rules is a fault of the stage that made it.
+fn verified(module: &Module, stage: &str) -> Result<()> {
+    verify::verify(module).map(|_| ()).map_err(|errors| {
+        let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::bug(format!("{stage} made a module that breaks the rules of the IR")).note(list.join("\n"))
+    })
+}
+
+/// The formatted text.
+///
+/// # Errors
+/// The source's syntax errors, shown.
+pub fn format(source: Source, reporter: &Reporter) -> Result<String> {
+    let mut sources = SourceMap::new();
+    let file = sources.add(source.name, source.text.clone());
+    match syntax::format(file, &source.text) {
+        Ok(text) => Ok(text),
+        Err(found) => {
+            reporter.diagnostics(&sources, &found.finish())?;
+            Err(Failure::bug("an error was found and not shown"))
+        }
+    }
+}

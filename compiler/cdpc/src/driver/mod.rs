@@ -1,0 +1,10 @@
+//! From a source to a cubin, one function a stage. Values flow one way; each stage shows its own diagnostics and stops the rest with them.
+//!
+//! - [`front`]: source to IR, and the IR as it is compiled
+//! - [`build`]: IR to PTX to a cubin
+
+mod build;
+mod front;
+
+pub use build::{Build, Generated, Linked};
+pub use front::{Front, Lowered, format};
