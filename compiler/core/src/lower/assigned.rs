@@ -10,14 +10,15 @@ use crate::ir::{BlockId, Function, TerminatorKind};
 use crate::source::Span;
 use crate::typed::{self, VariableId};
 use crate::types::TypeTable;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// What happens to variables that were declared without a value, by block, in order.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     declared: Vec<VariableId>,
     known: HashSet<VariableId>,
-    events: HashMap<BlockId, Vec<(VariableId, Event)>>,
+    /// By variable: the blocks in which something happens to it, in order.
+    events: HashMap<VariableId, BTreeMap<BlockId, Vec<Event>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +52,12 @@ impl Tracker {
 
     fn note(&mut self, block: BlockId, variable: VariableId, event: Event) {
         if self.known.contains(&variable) {
-            self.events.entry(block).or_default().push((variable, event));
+            self.events.entry(variable).or_default().entry(block).or_default().push(event);
         }
     }
 
-    fn of(&self, block: BlockId, variable: VariableId) -> impl Iterator<Item = Event> + '_ {
-        let all = self.events.get(&block).map(Vec::as_slice).unwrap_or_default();
-        all.iter().filter(move |(v, _)| *v == variable).map(|(_, event)| *event)
+    fn of(&self, block: BlockId, variable: VariableId) -> &[Event] {
+        self.events.get(&variable).and_then(|blocks| blocks.get(&block)).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
@@ -80,9 +80,14 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
+    /// The reachable blocks in which something happens to the variable.
     fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let ids = self.reached.iter().enumerate().filter(|(_, reached)| **reached);
-        ids.map(|(index, _)| BlockId(u32::try_from(index).unwrap_or(u32::MAX)))
+        let all = self.tracker.events.get(&self.variable).into_iter().flat_map(BTreeMap::keys);
+        all.copied().filter(|block| self.reached.get(block.index()) == Some(&true))
+    }
+
+    fn events(&self, block: BlockId) -> &[Event] {
+        self.tracker.of(block, self.variable)
     }
 
     fn successors(&self, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
@@ -91,16 +96,16 @@ impl Flow<'_> {
 
     /// Whether parts are written one by one.
     fn is_filled_by_parts(&self) -> bool {
-        self.blocks().any(|block| self.tracker.of(block, self.variable).any(|event| event == Event::Write { whole: false }))
+        self.blocks().any(|block| self.events(block).contains(&Event::Write { whole: false }))
     }
 
-    /// By block: the value of a bit at its start, when `declare` and `write` set it as they say and paths are joined by "or".
-    fn solve(&self, declare: bool, write: bool) -> Vec<bool> {
-        let mut at_start = vec![false; self.function.blocks.len()];
+    /// The blocks at whose start a bit is set, when `declare` and `write` set it as they say and paths are joined by "or".
+    fn solve(&self, declare: bool, write: bool) -> HashSet<BlockId> {
+        let mut at_start = HashSet::new();
         let mut work: Vec<BlockId> = self.blocks().collect();
         while let Some(block) = work.pop() {
-            let mut bit = at_start.get(block.index()).copied().unwrap_or(false);
-            for event in self.tracker.of(block, self.variable) {
+            let mut bit = at_start.contains(&block);
+            for event in self.events(block) {
                 match event {
                     Event::Declare => bit = declare,
                     Event::Write { .. } => bit = write,
@@ -108,14 +113,7 @@ impl Flow<'_> {
                 }
             }
             if bit {
-                for next in self.successors(block) {
-                    if let Some(slot) = at_start.get_mut(next.index())
-                        && !*slot
-                    {
-                        *slot = true;
-                        work.push(next);
-                    }
-                }
+                work.extend(self.successors(block).filter(|next| at_start.insert(*next)));
             }
         }
         at_start
@@ -127,12 +125,12 @@ impl Flow<'_> {
         let at_start = self.solve(!lenient, lenient);
         let mut bad = Vec::new();
         for block in self.blocks() {
-            let mut bit = at_start.get(block.index()).copied().unwrap_or(false);
-            for event in self.tracker.of(block, self.variable) {
+            let mut bit = at_start.contains(&block);
+            for event in self.events(block) {
                 match event {
                     Event::Declare => bit = !lenient,
                     Event::Write { .. } => bit = lenient,
-                    Event::Read(span) if bit != lenient => bad.push((span, block)),
+                    Event::Read(span) if bit != lenient => bad.push((*span, block)),
                     Event::Read(_) => {}
                 }
             }
@@ -178,12 +176,12 @@ impl Flow<'_> {
 
     /// Blocks from the declaration to the use, none of which assigns the variable.
     fn path_without_value(&self, use_block: BlockId) -> Option<Vec<BlockId>> {
-        let declares = |block: &BlockId| self.tracker.of(*block, self.variable).any(|event| event == Event::Declare);
+        let declares = |block: &BlockId| self.events(*block).contains(&Event::Declare);
         let start = self.blocks().find(declares)?;
         let mut came_from: HashMap<BlockId, BlockId> = HashMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(block) = queue.pop_front() {
-            let last = self.tracker.of(block, self.variable).filter(|event| !matches!(event, Event::Read(_))).last();
+            let last = self.events(block).iter().rfind(|event| !matches!(event, Event::Read(_)));
             if matches!(last, Some(Event::Write { .. })) {
                 continue;
             }
@@ -210,7 +208,7 @@ impl Flow<'_> {
             if !seen.insert(block) {
                 continue;
             }
-            if self.tracker.of(block, self.variable).any(|event| matches!(event, Event::Write { .. })) {
+            if self.events(block).iter().any(|event| matches!(event, Event::Write { .. })) {
                 return true;
             }
             work.extend(self.successors(block));

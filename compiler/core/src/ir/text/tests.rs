@@ -38,7 +38,10 @@ proptest! {
 
     #[test]
     fn any_module_reads_back(seed in any::<u64>()) {
-        round_trip(&generate::module(seed));
+        let module = generate::module(seed);
+        round_trip(&module);
+        // most of them are wrong, which is said and nothing else
+        let _ = crate::verify::verify(&module);
     }
 
     /// What is cut, doubled or exchanged anywhere gives an error or a module, which `verify` can look at.
