@@ -21,10 +21,11 @@ fn main() -> ExitCode {
     }
 }
 
+type Check = fn(&Case) -> Result<(), String>;
+
 fn trials() -> Result<Vec<Trial>, String> {
     let mut trials = Vec::new();
-    let kinds: [(&str, fn(&Case) -> Result<(), String>); 3] =
-        [("check-fail", check_fail), ("check-pass", check_pass), ("run", run)];
+    let kinds: [(&str, Check); 3] = [("check-fail", check_fail), ("check-pass", check_pass), ("run", run)];
     for (kind, check) in kinds {
         for case in cases(kind)? {
             trials.push(trial(format!("{kind}/{}", case.name), move || check(&case)));
