@@ -177,6 +177,7 @@ codes! {
     E0734 "stream or event used as it may not be";
     E0735 "not available in the reference executor";
     E0736 "output cannot be written";
+    E0740 "two accesses race";
 }
 
 impl Code {
