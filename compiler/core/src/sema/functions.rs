@@ -25,6 +25,15 @@ const MAX_INSTANCES: usize = 10_000;
 impl Checker<'_> {
     pub(crate) fn declare_all(&mut self) {
         for id in self.items.ids() {
+            if let Some(ast::Item { kind: ast::ItemKind::Function(decl), attributes, .. }) = self.items.get(id) {
+                let mut exports = attributes.iter().filter(|attribute| attribute.name.name == "export");
+                let (exported, renamed) = exports.next().map_or((false, false), |export| (true, !export.args.is_empty()));
+                if decl.generics.is_empty() && !renamed && keeps_name(decl, exported) {
+                    self.symbols.insert(decl.name.name.clone());
+                }
+            }
+        }
+        for id in self.items.ids() {
             let Some(item) = self.items.get(id) else { continue };
             if let ast::ItemKind::Variable(decl) = &item.kind {
                 self.declare_global(id, item, decl);
@@ -208,10 +217,12 @@ impl Checker<'_> {
                 self.take_symbol(symbol, *span);
                 symbol.clone()
             }
+            // reserved in `declare_all`: kernels and what other modules see keep their names
+            None if args.is_empty() && keeps_name(decl, attributes.exported) => decl.name.name.clone(),
+            None if args.is_empty() => self.unique_symbol(name.clone(), false),
             None => {
-                let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-                let plain = plain.replace("___", "_");
-                self.unique_symbol(plain.trim_end_matches('_').to_owned(), false)
+                let parts = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|part| !part.is_empty());
+                self.unique_symbol(parts.collect::<Vec<_>>().join("_"), false)
             }
         };
         let function = Function {
@@ -347,6 +358,11 @@ impl Body<'_, '_> {
         }
         id
     }
+}
+
+/// Whether a function's symbol must be its name: kernels, what is exported, and what is defined elsewhere.
+const fn keeps_name(decl: &ast::FunctionDecl, exported: bool) -> bool {
+    matches!(decl.kind, ast::FunctionKind::Kernel) || exported || decl.body.is_none()
 }
 
 /// The closing brace of a block.
