@@ -102,7 +102,20 @@ mod tests {
     use cdp_core::types::Int;
 
     fn on(op: AtomicOp, kind: Kind, lanes: u32, old: u64, value: u64, desired: u64) -> u64 {
-        apply(&Atomic { dst: None, op, kind, lanes, pointer: 0, operands: [0; 2] }, old, value, desired)
+        apply(
+            &Atomic {
+                dst: None,
+                op,
+                scope: cdp_core::builtins::MemoryScope::Device,
+                kind,
+                lanes,
+                pointer: 0,
+                operands: [0; 2],
+            },
+            old,
+            value,
+            desired,
+        )
     }
 
     #[test]

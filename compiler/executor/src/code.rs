@@ -5,7 +5,7 @@
 //! constant from a local, and none allocates.
 
 use crate::format::Format;
-use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, Register, RuntimeFn, WarpOp};
+use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
 use cdp_core::ir::{BinaryOp, FunctionKind, UnaryOp};
 use cdp_core::source::Span;
 use cdp_core::types::{Float, Int, Space};
@@ -314,7 +314,7 @@ pub(crate) struct IntrinsicCall {
 pub(crate) enum Effect {
     Atomic(Atomic),
     Barrier { dst: Option<u32>, op: BarrierOp, operand: Option<Slot> },
-    Fence,
+    Fence(MemoryScope),
     Warp { dst: Option<u32>, op: WarpOp, args: Vec<Slot>, kind: Kind },
     Launch(Launch),
     Runtime(RuntimeCall),
@@ -327,6 +327,7 @@ pub(crate) enum Effect {
 pub(crate) struct Atomic {
     pub dst: Option<u32>,
     pub op: AtomicOp,
+    pub scope: MemoryScope,
     /// Of one lane.
     pub kind: Kind,
     /// 1 but for packed halves.
@@ -418,6 +419,8 @@ pub(crate) const fn binary(op: BinaryOp, kind: Kind, d: u32, a: u32, b: u32) -> 
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
     pub name: String,
+    /// The number, in the whole program, of its first step.
+    pub first_site: u32,
     pub symbol: String,
     pub kind: FunctionKind,
     pub span: Span,

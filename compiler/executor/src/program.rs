@@ -80,6 +80,13 @@ impl Program {
         self.functions.get(function as usize)
     }
 
+    /// The source of a step, by its number in the whole program.
+    pub(crate) fn site(&self, site: u32) -> Span {
+        let place = self.functions.partition_point(|code| code.first_site <= site).checked_sub(1);
+        let code = place.and_then(|place| self.functions.get(place));
+        code.map_or_else(Span::default, |code| code.span_before((site - code.first_site) as usize))
+    }
+
     /// The text of a string's value; empty for null.
     pub(crate) fn string(&self, value: u64) -> Cow<'_, str> {
         let low = value as u32;

@@ -15,7 +15,7 @@ fn programs() -> Vec<PathBuf> {
 }
 
 /// Runs every program; what failed. The text that `main` prints is compared where `printed` says so.
-fn failures(schedule: Schedule, printed: bool) -> String {
+fn failures(schedule: Schedule, printed: bool, races: bool) -> String {
     let paths = programs();
     assert!(paths.len() >= 8);
     let mut failed = String::new();
@@ -29,7 +29,7 @@ fn failures(schedule: Schedule, printed: bool) -> String {
         };
         for entry in compiled.entries() {
             let start = std::time::Instant::now();
-            let ran = compiled.run_scheduled(&entry, Some(20_000_000_000), schedule);
+            let ran = compiled.run_scheduled(&entry, Some(20_000_000_000), schedule, races);
             if std::env::var_os("CDP_TIMES").is_some() {
                 let name = path.file_name().unwrap().display();
                 println!("{:>8.3}s {:>12} steps {name} / {entry}", start.elapsed().as_secs_f64(), ran.steps);
@@ -48,20 +48,26 @@ fn failures(schedule: Schedule, printed: bool) -> String {
 
 #[test]
 fn every_program_passes() {
-    let failed = failures(Schedule::Late, true);
+    let failed = failures(Schedule::Late, true, false);
     assert!(failed.is_empty(), "{failed}");
 }
 
 #[test]
 fn every_program_passes_with_children_at_once() {
-    let failed = failures(Schedule::Eager, false);
+    let failed = failures(Schedule::Eager, false, false);
     assert!(failed.is_empty(), "{failed}");
 }
 
 #[test]
 fn every_program_passes_in_drawn_orders() {
     for seed in 1..=2 {
-        let failed = failures(Schedule::Random { seed }, false);
+        let failed = failures(Schedule::Random { seed }, false, false);
         assert!(failed.is_empty(), "seed {seed}: {failed}");
     }
+}
+
+#[test]
+fn no_program_of_the_suite_races() {
+    let failed = failures(Schedule::Late, true, true);
+    assert!(failed.is_empty(), "{failed}");
 }

@@ -4,9 +4,11 @@
 //! warp operation is carried out when every thread that its mask names has come to it, a barrier when every thread of the block has.
 
 use super::machine::{Machine, Run, triple};
+use super::races::{Races, Sync};
 use super::schedule::Schedule;
 use super::warp;
 use super::world::World;
+use crate::address::shared_base;
 use crate::code::{Effect, Slot};
 use crate::fault::{Fault, FaultKind};
 use crate::interp::{self, StackLimits, Stop, Thread, read_bits, write_bits};
@@ -46,6 +48,8 @@ pub(super) struct ThreadState {
     pub last_error: i32,
     /// Errors that it has not looked at.
     pub unseen: Vec<(FaultKind, Span)>,
+    /// What it knows of other threads, where races are looked for.
+    pub sync: Sync,
 }
 
 /// What the threads of a block share.
@@ -57,6 +61,10 @@ pub(super) struct BlockState {
     /// Distinguishes its shared memory from other blocks'.
     pub number: u32,
     pub shared: Vec<u8>,
+    /// Its place among the blocks that races are looked for in.
+    pub place: u32,
+    /// Barriers that it has passed.
+    pub epoch: u32,
 }
 
 struct Block<'a> {
@@ -86,9 +94,15 @@ pub(super) fn run(
     let [grid_width, grid_height, _] = run.grid.grid;
     let linear = (z.wrapping_mul(grid_height).wrapping_add(y)).wrapping_mul(grid_width).wrapping_add(x);
     let shared = usize::try_from(run.kernel.static_size + u64::from(run.grid.shared)).unwrap_or(0);
-    let state = BlockState { index, linear, number: machine.blocks, shared: vec![0; shared] };
+    let first = machine.thread_number + 1;
+    let place = match &mut machine.races {
+        Some(races) => races.start_block(first, count as u32, run.id, index),
+        None => 0,
+    };
+    let state = BlockState { index, linear, number: machine.blocks, shared: vec![0; shared], place, epoch: 0 };
     let mut states = Vec::with_capacity(count);
     let mut lane = 0;
+    let mut thread = first;
     for z in 0..depth {
         for y in 0..height {
             for x in 0..width {
@@ -98,7 +112,9 @@ pub(super) fn run(
                     status: Status::Runnable,
                     last_error: 0,
                     unseen: Vec::new(),
+                    sync: Sync::new(thread, thread - lane),
                 });
+                thread += 1;
                 lane = (lane + 1) % WARP as u32;
             }
         }
@@ -106,7 +122,12 @@ pub(super) fn run(
     let threads = threads.get_mut(..count).unwrap_or_default();
     let mut block = Block { machine, program, run, state, threads, states };
     block.start();
-    block.go()
+    let result = block.go();
+    let (base, size) = (shared_base(block.state.number), block.state.shared.len() as u64);
+    if let Some(races) = &mut block.machine.races {
+        races.forget(base, size);
+    }
+    result
 }
 
 impl Block<'_> {
@@ -115,7 +136,7 @@ impl Block<'_> {
         let Some(code) = self.program.code(self.run.grid.kernel) else { return };
         for thread in self.threads.iter_mut() {
             // number 0 is the host
-            self.machine.thread_number = (self.machine.thread_number % 0x3fff_fffe) + 1;
+            self.machine.thread_number = self.machine.thread_number.wrapping_add(1);
             thread.start(self.program, self.run.grid.kernel, self.machine.thread_number);
             let mut locals = thread.locals();
             for (Slot { offset, size }, from) in code.params.iter().zip(&code.param_offsets) {
@@ -189,8 +210,16 @@ impl Block<'_> {
         };
         let turn = turn.min(left);
         let mut steps = turn;
-        let mut world = World { machine: self.machine, program: self.program, run: self.run, block: &mut self.state, me };
-        let stop = interp::run(self.program, thread, &mut world, STACK, &mut steps);
+        let program = self.program;
+        let stop = if self.machine.races.is_some() {
+            let mut world =
+                World::<true> { machine: self.machine, program, run: self.run, block: &mut self.state, me, site: 0 };
+            interp::run(program, thread, &mut world, STACK, &mut steps)
+        } else {
+            let mut world =
+                World::<false> { machine: self.machine, program, run: self.run, block: &mut self.state, me, site: 0 };
+            interp::run(program, thread, &mut world, STACK, &mut steps)
+        };
         self.machine.steps += turn - steps;
         let stop = match stop {
             Ok(stop) => stop,
@@ -255,10 +284,16 @@ impl Block<'_> {
                     write_bits(thread.locals().slots, size, dst, value);
                 }
             }
-            for member in group {
-                if let Some(state) = self.states.get_mut(first + member.lane) {
+            let orders_memory = candidate.orders_memory();
+            let mut synced = Vec::new();
+            for (lane, state) in self.states.iter_mut().skip(first).take(WARP).enumerate() {
+                if members & (1 << lane) != 0 {
                     state.status = Status::Runnable;
+                    synced.push(&mut state.sync);
                 }
+            }
+            if orders_memory && self.machine.races.is_some() {
+                Races::sync_warp(&mut synced);
             }
             return Ok(true);
         }
@@ -299,6 +334,10 @@ impl Block<'_> {
                 holds += u32::from(read_bits(thread.locals().slots, slot.size, slot.offset) != 0);
             }
         }
+        if self.machine.races.is_some() {
+            Races::barrier(self.states.iter_mut().map(|state| &mut state.sync));
+        }
+        self.state.epoch += 1;
         let result = match wanted {
             Some(BarrierOp::BlockAnd) => u32::from(holds as usize == count),
             Some(BarrierOp::BlockOr) => u32::from(holds > 0),

@@ -4,6 +4,7 @@
 //! threads have ended, its children are complete, and then its tail launches, one after the other (cdp2 rules R1, R8). A stream is
 //! the set of nodes that its next one waits for; an event is a copy of such a set.
 
+use super::races::Point;
 use cdp_core::source::Span;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -56,6 +57,13 @@ struct Node {
     pooled: bool,
     /// Where it was submitted.
     span: Span,
+    /// The nodes that it was submitted behind.
+    after: Vec<NodeId>,
+    /// What the launching thread had done and knew, where that is followed.
+    point: Option<Box<Point>>,
+    site: u32,
+    /// Threads of a block.
+    block: [u32; 3],
     /// The thread that submitted it; none for the host.
     from: Option<Submitter>,
     kernel: u32,
@@ -74,6 +82,9 @@ pub(super) struct Submission {
     pub tail: bool,
     pub span: Span,
     pub from: Option<Submitter>,
+    pub point: Option<Box<Point>>,
+    /// The step that submitted it, as a number of the whole program.
+    pub site: u32,
 }
 
 /// The thread that submitted a node, in its grid.
@@ -111,7 +122,7 @@ impl Graph {
     /// Adds a node that waits for a stream's frontier.
     pub(super) fn submit(&mut self, submission: Submission, frontier: &[NodeId]) -> NodeId {
         let id = NodeId(self.first.saturating_add(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
-        let Submission { work, parent, tail, span, from } = submission;
+        let Submission { work, parent, tail, span, from, point, site } = submission;
         let depth = parent.and_then(|parent| self.node(parent)).map_or(0, |parent| parent.depth + 1);
         let mut waits = 0;
         for before in frontier {
@@ -124,7 +135,7 @@ impl Graph {
         }
         let pooled = parent.is_some() && matches!(work, Work::Grid(_));
         self.pooled += u64::from(pooled);
-        let kernel = if let Work::Grid(grid) = &work { grid.kernel } else { u32::MAX };
+        let (kernel, block_size) = if let Work::Grid(grid) = &work { (grid.kernel, grid.block) } else { (u32::MAX, [1; 3]) };
         self.nodes.push_back(Node {
             work,
             parent,
@@ -138,6 +149,10 @@ impl Graph {
             tails: VecDeque::new(),
             pooled,
             span,
+            after: frontier.to_vec(),
+            point,
+            site,
+            block: block_size,
             from,
             kernel,
             ended_at: 0,
@@ -155,9 +170,57 @@ impl Graph {
         id
     }
 
-    /// A stream's frontier without what is complete.
+    /// A stream's frontier without what is forgotten. What is complete stays: it says what comes after it.
     pub(super) fn prune(&self, frontier: &mut Frontier) {
-        frontier.retain(|id| self.node(*id).is_some_and(|node| !node.complete));
+        frontier.retain(|id| self.node(*id).is_some());
+    }
+
+    /// The kernel of a grid; none for a copy.
+    pub(super) fn kernel(&self, id: NodeId) -> Option<u32> {
+        self.node(id).map(|node| node.kernel).filter(|kernel| *kernel != u32::MAX)
+    }
+
+    /// Threads of a grid's blocks in x, y, z.
+    pub(super) fn block_size(&self, id: NodeId) -> [u32; 3] {
+        self.node(id).map_or([1; 3], |node| node.block)
+    }
+
+    /// The step that submitted a node.
+    pub(super) fn site(&self, id: NodeId) -> u32 {
+        self.node(id).map_or(0, |node| node.site)
+    }
+
+    /// The nodes that one was submitted behind.
+    pub(super) fn after(&self, id: NodeId) -> &[NodeId] {
+        self.node(id).map_or(&[], |node| &node.after)
+    }
+
+    /// The grid whose tail this is.
+    pub(super) fn tail_of(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id).filter(|node| node.tail)?.parent
+    }
+
+    /// What the launching thread had done and knew.
+    pub(super) fn point(&self, id: NodeId) -> Option<&Point> {
+        self.node(id)?.point.as_deref()
+    }
+
+    /// Whether a node is another one or nested in it.
+    pub(super) fn within(&self, id: NodeId, outer: NodeId) -> bool {
+        let Some(depth) = self.node(outer).map(|outer| outer.depth) else { return false };
+        let mut at = id;
+        loop {
+            if at == outer {
+                return true;
+            }
+            match self.node(at) {
+                Some(node) if node.depth > depth => match node.parent {
+                    Some(parent) => at = parent,
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
     }
 
     /// When the last of these was complete, in steps; none before that, or once they are forgotten.
@@ -274,7 +337,7 @@ mod tests {
 
     fn grid(kernel: u32, parent: Option<NodeId>, tail: bool) -> Submission {
         let work = Work::Grid(Grid { kernel, ..Grid::default() });
-        Submission { work, parent, tail, span: Span::default(), from: None }
+        Submission { work, parent, tail, span: Span::default(), from: None, point: None, site: 0 }
     }
 
     fn kernels(graph: &mut Graph) -> Vec<u32> {

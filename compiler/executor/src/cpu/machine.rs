@@ -5,6 +5,7 @@ use super::block;
 use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Submitter, Work};
 use super::limits::{self, Limits};
 use super::memory::Memory;
+use super::races::{Races, Sync, Where};
 use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
 use crate::device::CudaError;
@@ -46,6 +47,8 @@ pub(super) struct Machine {
     pub max_steps: Option<u64>,
     pub schedule: Schedule,
     pub draw: Draw,
+    /// Where races are looked for.
+    pub races: Option<Box<Races>>,
     /// How many grids run within launches of others.
     nested: u32,
     /// Steps that all threads took.
@@ -117,6 +120,7 @@ impl Machine {
             max_steps: options.max_steps,
             schedule: options.schedule,
             draw: Draw::new(if let Schedule::Random { seed } = options.schedule { seed } else { 0 }),
+            races: options.races.then(Box::default),
             nested: 0,
             steps: 0,
             events: 0,
@@ -132,6 +136,8 @@ impl Machine {
     pub(super) fn run(&mut self) -> CudaError {
         while self.error == 0 && self.step() {}
         self.report_unseen();
+        self.report_races();
+        self.thread_number = 0;
         self.streams.note_ends(&self.graph);
         self.graph.forget();
         self.error
@@ -146,7 +152,7 @@ impl Machine {
         let Some((id, work)) = self.graph.next(place) else { return false };
         let result = match work {
             Work::Grid(grid) => self.grid(id, grid),
-            Work::Copy { to, from, bytes } => self.copy(to, from, bytes).map_err(|kind| self.copy_fault(id, *kind)),
+            Work::Copy { to, from, bytes } => self.copy(id, to, from, bytes).map_err(|kind| self.copy_fault(id, *kind)),
             Work::Nothing => Ok(()),
         };
         match result {
@@ -206,12 +212,24 @@ impl Machine {
         }
     }
 
-    fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Step {
+    fn copy(&mut self, id: NodeId, to: u64, from: u64, bytes: u64) -> Step {
         if bytes == 0 {
             return Ok(());
         }
-        let source = self.memory.at(Access { address: from, size: bytes, write: false })?.to_vec();
-        self.memory.at_by_host(Access { address: to, size: bytes, write: true })?.copy_from_slice(&source);
+        let reads = Access { address: from, size: bytes, write: false };
+        let writes = Access { address: to, size: bytes, write: true };
+        let source = self.memory.at(reads)?.to_vec();
+        self.memory.at_by_host(writes)?.copy_from_slice(&source);
+        if let Some(races) = &mut self.races {
+            // a copy is a grid of one thread
+            self.thread_number += 1;
+            let thread = self.thread_number;
+            let block = races.start_block(thread, 1, id, [0; 3]);
+            let at = Where { node: id, block, epoch: 0, site: self.graph.site(id) };
+            let me = Sync::new(thread, thread);
+            races.access(reads, None, at, &me, &self.graph);
+            races.access(writes, None, at, &me, &self.graph);
+        }
         Ok(())
     }
 
@@ -257,6 +275,27 @@ impl Machine {
             Some((_, _, count)) => *count += 1,
             None => self.unseen.push((fault, id, 1)),
         }
+    }
+
+    /// Reports races, and starts afresh: the host has waited.
+    fn report_races(&mut self) {
+        let Some(mut races) = self.races.take() else { return };
+        for race in std::mem::take(&mut races.found) {
+            let name = |node| {
+                let kernel = self.graph.kernel(node).and_then(|kernel| self.program.code(kernel));
+                (kernel.map_or_else(String::new, |code| code.name.clone()), self.graph.block_size(node))
+            };
+            let diagnostic = race.diagnostic(&self.program, name);
+            let diagnostic = self.with_launches(race.node(), diagnostic);
+            self.diagnostics.push(diagnostic);
+        }
+        if races.more > 0
+            && let Some(last) = self.diagnostics.last_mut()
+        {
+            last.notes.push(format!("{} more pairs of places race", std::mem::take(&mut races.more)));
+        }
+        races.waited();
+        self.races = Some(races);
     }
 
     fn report_unseen(&mut self) {
@@ -339,7 +378,8 @@ impl Machine {
 
     /// Submits host work in a stream; 0 is the default stream.
     pub(super) fn submit_host(&mut self, work: Work, stream: u64) {
-        let submission = Submission { work, parent: None, tail: false, span: Span::default(), from: None };
+        let submission =
+            Submission { work, parent: None, tail: false, span: Span::default(), from: None, point: None, site: 0 };
         if stream == 0 {
             let frontier = self.streams.default_frontier(&self.graph);
             let node = self.graph.submit(submission, &frontier);

@@ -10,6 +10,7 @@
 //! - `schedule`: which of the orders that the language allows
 //! - `block`: threads, barriers; `warp`: warp operations
 //! - `world`: what a thread reaches; `runtime`: the calls that it makes
+//! - `races`: accesses that nothing orders
 //! - `memory`: allocations; `limits`: limits and attributes
 
 mod block;
@@ -17,6 +18,7 @@ mod graph;
 mod limits;
 mod machine;
 mod memory;
+mod races;
 mod runtime;
 mod schedule;
 mod streams;
@@ -46,6 +48,8 @@ pub struct CpuOptions {
     pub max_steps: Option<u64>,
     /// In which order things happen that the language leaves open.
     pub schedule: Schedule,
+    /// Whether accesses are followed and races reported; it takes several times as long.
+    pub races: bool,
 }
 
 impl CpuDevice {
@@ -232,7 +236,11 @@ impl Device for CpuDevice {
         let error = self.machine.run();
         let mut fresh = Machine::new(
             Arc::clone(&self.machine.program),
-            CpuOptions { max_steps: self.machine.max_steps, schedule: self.machine.schedule },
+            CpuOptions {
+                max_steps: self.machine.max_steps,
+                schedule: self.machine.schedule,
+                races: self.machine.races.is_some(),
+            },
         );
         fresh.output = std::mem::take(&mut self.machine.output);
         fresh.diagnostics = std::mem::take(&mut self.machine.diagnostics);

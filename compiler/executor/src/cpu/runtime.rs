@@ -19,7 +19,7 @@ const DISABLE_TIMING: u64 = 2;
 /// What device code is told its runtime's version is (cdp2, table of calls).
 const DEVICE_RUNTIME_VERSION: i32 = 6000;
 
-impl World<'_> {
+impl<const TRACK: bool> World<'_, TRACK> {
     pub(super) fn runtime(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step {
         let value = |locals: &Locals<'_>, index: usize| {
             let Slot { offset, size } = call.args.get(index).copied().unwrap_or_default();

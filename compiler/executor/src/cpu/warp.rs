@@ -48,6 +48,11 @@ impl<'p> Waiting<'p> {
         }
     }
 
+    /// Whether it orders the lanes' memory accesses: the barrier does, shuffles and votes do not.
+    pub(super) const fn orders_memory(&self) -> bool {
+        matches!(self.effect, Effect::Barrier { .. })
+    }
+
     pub(super) fn name(&self) -> &'static str {
         self.op().map_or("__syncwarp", WarpOp::name)
     }

@@ -4,6 +4,7 @@ use super::block::{BlockState, ThreadState};
 use super::graph::{Grid, Submission, Submitter, Work};
 use super::limits;
 use super::machine::{Machine, Run};
+use super::races::{Races, Where};
 use crate::address::{Region, region, shared_base};
 use crate::atomic;
 use crate::code::{Atomic, Effect, Launch};
@@ -12,17 +13,19 @@ use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
 use crate::print;
 use crate::program::Program;
-use cdp_core::builtins::{Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
+use cdp_core::builtins::{MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use cdp_core::source::Span;
 use cdp_core::types::Space;
 
 /// One thread's surroundings during its turn.
-pub(super) struct World<'a> {
+pub(super) struct World<'a, const TRACK: bool> {
     pub machine: &'a mut Machine,
     pub program: &'a Program,
     pub run: &'a mut Run,
     pub block: &'a mut BlockState,
     pub me: &'a mut ThreadState,
+    /// The step that it is at, where accesses are followed.
+    pub site: u32,
 }
 
 /// Where a device-side submission goes.
@@ -34,13 +37,27 @@ pub(super) enum Target {
     Named(u64),
 }
 
-impl World<'_> {
+impl<const TRACK: bool> World<'_, TRACK> {
     fn memory(&mut self, access: Access) -> Step<&mut [u8]> {
         match region(access.address) {
             Region::Device => self.machine.memory.at(access),
             Region::Shared(number) if number == self.block.number => self.shared(access),
             Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "the shared memory of another block" })),
             Region::Local(_) => Err(Box::new(FaultKind::Private { access, whose: "the local memory of another thread" })),
+        }
+    }
+
+    fn place(&self) -> Where {
+        Where { node: self.run.id, block: self.block.place, epoch: self.block.epoch, site: self.site }
+    }
+
+    /// Checks an access for races, where that is wanted.
+    fn track(&mut self, access: Access, scope: Option<MemoryScope>) {
+        if TRACK {
+            let at = self.place();
+            if let Some(races) = &mut self.machine.races {
+                races.access(access, scope, at, &self.me.sync, &self.machine.graph);
+            }
         }
     }
 
@@ -144,7 +161,10 @@ impl World<'_> {
 
     pub(super) fn submit(&mut self, work: Work, target: Target, span: Span) {
         let from = Some(Submitter { thread: self.me.index, block: self.block.index });
-        let submission = Submission { work, parent: Some(self.run.id), tail: target == Target::Tail, span, from };
+        let at = self.place();
+        let point = if TRACK { Some(Box::new(Races::launch(at, &mut self.me.sync))) } else { None };
+        let submission =
+            Submission { work, parent: Some(self.run.id), tail: target == Target::Tail, span, from, point, site: self.site };
         let graph = &mut self.machine.graph;
         match target {
             Target::Tail | Target::FireAndForget => {
@@ -179,6 +199,10 @@ impl World<'_> {
         let bytes = self.memory(access)?;
         let old = read_bits(bytes, size, 0);
         write_bits(bytes, size, 0, atomic::apply(atomic, old, value, desired));
+        self.track(access, Some(atomic.scope));
+        if TRACK && let Some(races) = &mut self.machine.races {
+            races.atomic(access.address, &mut self.me.sync);
+        }
         if let Some(dst) = atomic.dst {
             write_bits(locals.slots, size, dst, old);
         }
@@ -190,19 +214,28 @@ impl World<'_> {
         if crate::address::is_local(address) {
             return locals.store(address, from);
         }
-        self.memory(Access { address, size: from.len() as u64, write: true })?.copy_from_slice(from);
-        Ok(())
+        self.store(address, from)
     }
 }
 
-impl Environment for World<'_> {
+impl<const TRACK: bool> Environment for World<'_, TRACK> {
+    const TRACKS: bool = TRACK;
+
+    fn at(&mut self, site: u32) {
+        self.site = site;
+    }
+
     fn load(&mut self, address: u64, into: &mut [u8]) -> Step {
-        into.copy_from_slice(self.memory(Access { address, size: into.len() as u64, write: false })?);
+        let access = Access { address, size: into.len() as u64, write: false };
+        into.copy_from_slice(self.memory(access)?);
+        self.track(access, None);
         Ok(())
     }
 
     fn store(&mut self, address: u64, from: &[u8]) -> Step {
-        self.memory(Access { address, size: from.len() as u64, write: true })?.copy_from_slice(from);
+        let access = Access { address, size: from.len() as u64, write: true };
+        self.memory(access)?.copy_from_slice(from);
+        self.track(access, None);
         Ok(())
     }
 
@@ -257,7 +290,12 @@ impl Environment for World<'_> {
                 return Err(Box::new(FaultKind::Assert { text: text.clone(), message }));
             }
             // threads run one at a time, in order: there is nothing to wait for
-            Effect::Fence => {}
+            Effect::Fence(scope) => {
+                if TRACK {
+                    let at = self.place();
+                    Races::fence(*scope, at, &mut self.me.sync);
+                }
+            }
             Effect::Barrier { .. } | Effect::Warp { .. } => return Ok(Flow::Wait),
             Effect::Allocate(_) => {
                 return Err(Box::new(FaultKind::Unsupported("`device` exists in host code only".to_owned())));

@@ -9,7 +9,7 @@ use cdp_core::types::{Int, Scalar, Type};
 impl Decoder<'_> {
     pub(super) fn effect(&mut self, statement: &StatementKind) {
         let effect = match statement {
-            StatementKind::Atomic { dst, op, scope: _, pointer, operands } => {
+            StatementKind::Atomic { dst, op, scope, pointer, operands } => {
                 let Some((kind, lanes)) = self.atomic_type(pointer) else {
                     return self.trap("an atomic operation on a type without it".to_owned());
                 };
@@ -18,13 +18,21 @@ impl Decoder<'_> {
                     *place = self.operand(operand);
                 }
                 let dst = self.target(*dst);
-                Effect::Atomic(Atomic { dst, op: *op, kind, lanes, pointer: self.operand(pointer), operands: values })
+                Effect::Atomic(Atomic {
+                    dst,
+                    op: *op,
+                    scope: *scope,
+                    kind,
+                    lanes,
+                    pointer: self.operand(pointer),
+                    operands: values,
+                })
             }
             StatementKind::Barrier { dst, op, operand } => {
                 let operand = operand.as_ref().map(|operand| self.operand_slot(operand));
                 Effect::Barrier { dst: self.target(*dst), op: *op, operand }
             }
-            StatementKind::Fence { .. } => Effect::Fence,
+            StatementKind::Fence { scope } => Effect::Fence(*scope),
             StatementKind::Warp { dst, op, args } => {
                 let kind = args.get(1).and_then(|value| self.kind(self.operand_type(value))).unwrap_or(Kind::Int(Int::U32));
                 let args = self.slots(args);

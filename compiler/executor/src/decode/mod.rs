@@ -34,12 +34,18 @@ const MAX_FRAME: u64 = 1 << 30;
 pub(crate) fn module(module: &Module) -> Program {
     let mut strings = Strings::default();
     let frames: Vec<Frame> = module.functions.iter().map(|function| Frame::new(&module.types, function)).collect();
-    let functions = module
+    let mut functions: Vec<Code> = module
         .functions
         .iter()
         .zip(&frames)
         .map(|(function, frame)| Decoder::new(module, function, frame, &frames, &mut strings).function())
         .collect();
+    let mut site = 0;
+    for code in &mut functions {
+        code.first_site = site;
+        // a step is named by the place after it, as the interpreter's counter has it
+        site += index32(code.ops.len()) + 1;
+    }
     let globals = module.globals.iter().map(|global| variable(module, global, &mut strings)).collect();
     Program { functions, globals, strings: strings.list }
 }
@@ -155,6 +161,7 @@ impl<'a> Decoder<'a> {
         }
         let code = Code {
             name: function.name.clone(),
+            first_site: 0,
             symbol: function.symbol.clone(),
             kind: function.kind.clone(),
             span: function.span,

@@ -472,7 +472,7 @@ impl Environment for World<'_> {
                 return Err(Box::new(FaultKind::Assert { text: text.clone(), message }));
             }
             Effect::Atomic(atomic) => self.atomic(atomic, locals)?,
-            Effect::Fence => {}
+            Effect::Fence(_) => {}
             Effect::Barrier { op, .. } => return Err(needs_kernel(op.name())),
             Effect::Warp { op, .. } => return Err(needs_kernel(op.name())),
         }

@@ -22,6 +22,10 @@ pub(crate) use number::{read_bits, read_int, write_bits};
 
 /// What a thread's steps need of the world around it.
 pub(crate) trait Environment {
+    /// Whether it wants to know each step that touches memory.
+    const TRACKS: bool = false;
+    /// The step that comes next, as a number of the whole program.
+    fn at(&mut self, _site: u32) {}
     /// Reads memory that is not the thread's own.
     fn load(&mut self, address: u64, into: &mut [u8]) -> Step;
     /// Writes memory that is not the thread's own.
@@ -230,6 +234,13 @@ fn straight<E: Environment>(
             check!(number::integer::<$type>(locals.slots, $op, $d, $a, $b))
         };
     }
+    macro_rules! at {
+        () => {
+            if E::TRACKS {
+                environment.at(code.first_site + pc as u32);
+            }
+        };
+    }
     let left = loop {
         if remaining == 0 {
             break Left::OutOfSteps;
@@ -326,20 +337,46 @@ fn straight<E: Environment>(
                 let distance = bytes.wrapping_div(i64::from(size.max(1)));
                 locals.set_u64(d, distance.cast_unsigned());
             }
-            Op::Load1 { d, a, bytes } => check!(load::<E, 1>(locals, environment, d, a, bytes)),
-            Op::Load2 { d, a, bytes } => check!(load::<E, 2>(locals, environment, d, a, bytes)),
-            Op::Load4 { d, a, bytes } => check!(load::<E, 4>(locals, environment, d, a, bytes)),
-            Op::Load8 { d, a, bytes } => check!(load::<E, 8>(locals, environment, d, a, bytes)),
-            Op::Store1 { a, b, bytes } => check!(store::<E, 1>(locals, environment, a, b, bytes)),
-            Op::Store2 { a, b, bytes } => check!(store::<E, 2>(locals, environment, a, b, bytes)),
-            Op::Store4 { a, b, bytes } => check!(store::<E, 4>(locals, environment, a, b, bytes)),
-            Op::Store8 { a, b, bytes } => check!(store::<E, 8>(locals, environment, a, b, bytes)),
+            Op::Load1 { d, a, bytes } => {
+                at!();
+                check!(load::<E, 1>(locals, environment, d, a, bytes));
+            }
+            Op::Load2 { d, a, bytes } => {
+                at!();
+                check!(load::<E, 2>(locals, environment, d, a, bytes));
+            }
+            Op::Load4 { d, a, bytes } => {
+                at!();
+                check!(load::<E, 4>(locals, environment, d, a, bytes));
+            }
+            Op::Load8 { d, a, bytes } => {
+                at!();
+                check!(load::<E, 8>(locals, environment, d, a, bytes));
+            }
+            Op::Store1 { a, b, bytes } => {
+                at!();
+                check!(store::<E, 1>(locals, environment, a, b, bytes));
+            }
+            Op::Store2 { a, b, bytes } => {
+                at!();
+                check!(store::<E, 2>(locals, environment, a, b, bytes));
+            }
+            Op::Store4 { a, b, bytes } => {
+                at!();
+                check!(store::<E, 4>(locals, environment, a, b, bytes));
+            }
+            Op::Store8 { a, b, bytes } => {
+                at!();
+                check!(store::<E, 8>(locals, environment, a, b, bytes));
+            }
             Op::Load { d, a, bytes, table } => {
+                at!();
                 if let Some(extent) = code.extents.get(table as usize) {
                     check!(load_any(locals, environment, d, a, bytes, *extent));
                 }
             }
             Op::Store { a, b, bytes, table } => {
+                at!();
                 if let Some(extent) = code.extents.get(table as usize) {
                     check!(store_any(locals, environment, a, b, bytes, *extent));
                 }
@@ -366,6 +403,7 @@ fn straight<E: Environment>(
                 }
             }
             Op::Effect { table } => {
+                at!();
                 let Some(effect) = code.effects.get(table as usize) else { continue };
                 match check!(environment.effect(effect, locals, code.span_before(pc))) {
                     Flow::Continue => {}

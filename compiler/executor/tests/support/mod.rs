@@ -83,12 +83,12 @@ fn compile_files(files: &[(String, String)]) -> Result<Compiled, String> {
 impl Compiled {
     /// Runs `main`, or the test of this name.
     pub fn run(&self, entry: &str, max_steps: Option<u64>) -> Ran {
-        self.run_scheduled(entry, max_steps, Schedule::Late)
+        self.run_scheduled(entry, max_steps, Schedule::Late, false)
     }
 
     /// The same in another order.
-    pub fn run_scheduled(&self, entry: &str, max_steps: Option<u64>, schedule: Schedule) -> Ran {
-        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule });
+    pub fn run_scheduled(&self, entry: &str, max_steps: Option<u64>, schedule: Schedule, races: bool) -> Ran {
+        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule, races });
         let mut output = Vec::new();
         let mut host = HostProgram::new(&self.program, &mut device, &mut output, Options::default());
         let test = self.program.tests().find(|(_, name)| *name == entry).map(|(id, _)| id);

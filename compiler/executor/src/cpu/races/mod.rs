@@ -1,0 +1,279 @@
+//! Data races: two accesses to one byte, one of them writing, that nothing orders (CUDA programming guide 4.18.3.1; cdp2 rules R11 to R13).
+//!
+//! What orders accesses: a thread's own order; `__syncthreads` and its kin; `__syncwarp` among its lanes; a launch, for what the launching
+//! thread did or knew; streams, events and tails; the completion of a grid with all that it launched; and a fence followed by an atomic
+//! operation that another thread's atomic operation on the same address comes after. (CUDA would have the reader fence as well; programs do
+//! without, and the card forgives it.) All of it is about what must be, not about what happened to run first: a race is found
+//! whatever the schedule, as long as the program takes the same path.
+//!
+//! - this file: what each thread knows, and the checks
+//! - `order`: whether an earlier access is ordered before a thread
+//! - `shadow`: who touched each byte last
+//! - `report`: the diagnostic
+//!
+//! One run from one wait of the host to the next stands for itself: waiting orders everything before it.
+
+mod order;
+mod report;
+mod shadow;
+
+use super::graph::{Graph, NodeId};
+use crate::fault::Access;
+use cdp_core::builtins::MemoryScope;
+use order::{Always, Location};
+use shadow::{Kind, Shadow, Touch};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+pub(super) use report::Race;
+
+/// How many races are reported; beyond that they are only counted.
+const MOST_REPORTED: usize = 20;
+
+/// What a thread has learnt from atomic operations: of each location, how many of the releases there.
+type View = Arc<Vec<(u32, u32)>>;
+
+/// What a thread knows, and what others may know of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sync {
+    /// The thread's number; those of a block follow each other.
+    thread: u32,
+    /// The first thread of its warp.
+    first: u32,
+    /// Grows whenever others may learn what the thread did so far.
+    clock: u32,
+    /// Of each lane of its warp, the clock up to which it knows what that lane did, since the last barrier of the block.
+    lanes: Option<Arc<[u32; 32]>>,
+    view: View,
+    /// What the next atomic operation hands on, and whether only to its own block.
+    released: Option<(Arc<Point>, bool)>,
+}
+
+/// A thread at one moment, with all that it knew.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    thread: u32,
+    /// The first thread of its warp.
+    first: u32,
+    clock: u32,
+    block: u32,
+    epoch: u32,
+    lanes: Option<Arc<[u32; 32]>>,
+    view: View,
+    node: NodeId,
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Where {
+    pub node: NodeId,
+    /// Place of the block in [`Races::blocks`].
+    pub block: u32,
+    /// Barriers that the block has passed.
+    pub epoch: u32,
+    /// The step, as a number of the whole program.
+    pub site: u32,
+}
+
+/// A block that has run.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    first: u32,
+    threads: u32,
+    node: NodeId,
+    index: [u32; 3],
+}
+
+/// All that is known about accesses since the host last waited.
+#[derive(Debug, Default)]
+pub(super) struct Races {
+    shadow: Shadow,
+    /// By their first thread.
+    blocks: Vec<Block>,
+    locations: Vec<Location>,
+    /// Locations by address.
+    released_at: HashMap<u64, u32>,
+    always: Always,
+    seen: HashSet<(u32, u32)>,
+    pub found: Vec<Race>,
+    /// Races beyond those in `found`.
+    pub more: u64,
+}
+
+impl Sync {
+    /// A thread at its start, in the warp whose first thread is `first`.
+    pub(super) fn new(thread: u32, first: u32) -> Self {
+        Self { thread, first, ..Self::default() }
+    }
+}
+
+impl Races {
+    /// A block starts, with threads numbered from `first`; its place among the blocks.
+    pub(super) fn start_block(&mut self, first: u32, threads: u32, node: NodeId, index: [u32; 3]) -> u32 {
+        self.blocks.push(Block { first, threads, node, index });
+        u32::try_from(self.blocks.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// A block's shared memory is gone.
+    pub(super) fn forget(&mut self, from: u64, bytes: u64) {
+        self.shadow.forget(from, bytes);
+    }
+
+    /// The host has waited: everything so far is ordered before everything later.
+    pub(super) fn waited(&mut self) {
+        let found = std::mem::take(&mut self.found);
+        let seen = std::mem::take(&mut self.seen);
+        *self = Self { found, seen, more: self.more, ..Self::default() };
+    }
+
+    /// Checks an access against those before it, and remembers it.
+    pub(super) fn access(&mut self, access: Access, scope: Option<MemoryScope>, at: Where, me: &Sync, graph: &Graph) {
+        let kind = match (scope, access.write) {
+            (Some(MemoryScope::Block), _) => Kind::BlockAtomic,
+            (Some(_), _) => Kind::Atomic,
+            (None, true) => Kind::Write,
+            (None, false) => Kind::Read,
+        };
+        let Some(block) = self.blocks.get(at.block as usize).copied() else { return };
+        let touch = Touch {
+            first: me.first,
+            lanes: 1 << (me.thread - me.first),
+            clock: me.clock,
+            epoch: at.epoch,
+            site: at.site,
+            kind,
+        };
+        let now = Now { touch, block, at, me };
+        let Self { shadow, blocks, locations, always, .. } = self;
+        let mut order = order::Order { blocks, locations, always, graph };
+        let mut conflict = None;
+        shadow.touch(access.address, access.size, touch, |earlier| {
+            if order.before(earlier, &now) {
+                return true;
+            }
+            if earlier.conflicts(&touch, order.same_block(earlier, &now)) && conflict.is_none() {
+                conflict = Some(*earlier);
+            }
+            false
+        });
+        if let Some(earlier) = conflict {
+            self.report(earlier, access, &now, graph);
+        }
+    }
+
+    /// A fence: what the thread did so far may be handed on by an atomic operation.
+    pub(super) fn fence(scope: MemoryScope, at: Where, me: &mut Sync) {
+        let block_only = scope == MemoryScope::Block;
+        me.released = Some((Arc::new(Self::point(at, me)), block_only));
+        me.clock += 1;
+    }
+
+    /// An atomic operation: it hands on what was fenced, and takes what others handed on there.
+    pub(super) fn atomic(&mut self, address: u64, me: &mut Sync) {
+        let id = match self.released_at.get(&address) {
+            Some(id) => *id,
+            None if me.released.is_none() => return,
+            None => {
+                let id = u32::try_from(self.locations.len()).unwrap_or(u32::MAX);
+                self.locations.push(Location::default());
+                self.released_at.insert(address, id);
+                id
+            }
+        };
+        let Some(location) = self.locations.get_mut(id as usize) else { return };
+        let before = location.len();
+        if let Some((point, block_only)) = &me.released {
+            location.release(point, *block_only, id);
+        }
+        if before > 0 {
+            let view = Arc::make_mut(&mut me.view);
+            match view.iter_mut().find(|(known, _)| *known == id) {
+                Some((_, len)) => *len = before,
+                None => view.push((id, before)),
+            }
+        }
+    }
+
+    /// The moment of a launch: what the thread did and knew so far is before the child.
+    pub(super) fn launch(at: Where, me: &mut Sync) -> Point {
+        let point = Self::point(at, me);
+        me.clock += 1;
+        point
+    }
+
+    fn point(at: Where, me: &Sync) -> Point {
+        Point {
+            thread: me.thread,
+            first: me.first,
+            clock: me.clock,
+            block: at.block,
+            epoch: at.epoch,
+            lanes: me.lanes.clone(),
+            view: Arc::clone(&me.view),
+            node: at.node,
+        }
+    }
+
+    /// A barrier of a block: its threads know of each other all that was before, and share what they learnt. The caller counts epochs.
+    pub(super) fn barrier<'s>(threads: impl Iterator<Item = &'s mut Sync>) {
+        let mut threads: Vec<&mut Sync> = threads.collect();
+        let shared = threads.first().map(|first| Arc::clone(&first.view)).unwrap_or_default();
+        let same = threads.iter().all(|thread| Arc::ptr_eq(&thread.view, &shared) || thread.view == shared);
+        let view = if same {
+            shared
+        } else {
+            let mut view = Vec::new();
+            threads.iter().for_each(|thread| merge(&mut view, &thread.view));
+            Arc::new(view)
+        };
+        for thread in &mut threads {
+            thread.lanes = None;
+            thread.view = Arc::clone(&view);
+            thread.clock += 1;
+        }
+    }
+
+    /// `__syncwarp`: the lanes of the mask know of each other.
+    pub(super) fn sync_warp(threads: &mut [&mut Sync]) {
+        let mut known = [0u32; 32];
+        let mut view: Vec<(u32, u32)> = Vec::new();
+        for thread in threads.iter() {
+            if let Some(lanes) = &thread.lanes {
+                for (mine, theirs) in known.iter_mut().zip(lanes.iter()) {
+                    *mine = (*mine).max(*theirs);
+                }
+            }
+            merge(&mut view, &thread.view);
+        }
+        for thread in threads.iter() {
+            if let Some(mine) = known.get_mut((thread.thread - thread.first) as usize) {
+                // clocks start at 0: what is known is kept as one more
+                *mine = (*mine).max(thread.clock + 1);
+            }
+        }
+        let (known, view) = (Arc::new(known), Arc::new(view));
+        for thread in threads.iter_mut() {
+            thread.lanes = Some(Arc::clone(&known));
+            thread.view = Arc::clone(&view);
+            thread.clock += 1;
+        }
+    }
+}
+
+/// Takes over what another knew.
+fn merge(view: &mut Vec<(u32, u32)>, other: &[(u32, u32)]) {
+    for (location, len) in other {
+        match view.iter_mut().find(|(known, _)| known == location) {
+            Some((_, mine)) => *mine = (*mine).max(*len),
+            None => view.push((*location, *len)),
+        }
+    }
+}
+
+/// An access that is being checked.
+struct Now<'a> {
+    touch: Touch,
+    block: Block,
+    at: Where,
+    me: &'a Sync,
+}

@@ -1,0 +1,210 @@
+//! Whether an earlier access is ordered before a thread.
+
+use super::shadow::Touch;
+use super::{Block, Now, Point, View};
+use crate::cpu::graph::{Graph, NodeId};
+use std::collections::{HashMap, HashSet};
+
+/// Pairs of grids of which the first, with all its accesses, comes before the second starts.
+#[derive(Debug, Default)]
+pub(super) struct Always {
+    last: Option<(NodeId, NodeId)>,
+    pairs: HashSet<(NodeId, NodeId)>,
+}
+
+impl Always {
+    fn contains(&mut self, pair: (NodeId, NodeId)) -> bool {
+        if self.last == Some(pair) {
+            return true;
+        }
+        let found = self.pairs.contains(&pair);
+        if found {
+            self.last = Some(pair);
+        }
+        found
+    }
+
+    fn insert(&mut self, pair: (NodeId, NodeId)) {
+        self.pairs.insert(pair);
+        self.last = Some(pair);
+    }
+}
+
+/// What was handed on by atomic operations at one address, in order.
+#[derive(Debug, Default)]
+pub(super) struct Location {
+    len: u32,
+    /// By thread: at which place, up to which clock, and the block that it is meant for if only one is.
+    threads: HashMap<u32, Vec<(u32, u32, Option<u32>)>>,
+    /// By block: at which place, up to before which epoch.
+    blocks: HashMap<u32, Vec<(u32, u32)>>,
+    /// What the releasing threads had learnt elsewhere.
+    also: Vec<(u32, (u32, u32))>,
+    /// Their grids, which started after what those waited for.
+    grids: Vec<(u32, NodeId)>,
+}
+
+impl Location {
+    pub(super) const fn len(&self) -> u32 {
+        self.len
+    }
+
+    pub(super) fn release(&mut self, point: &Point, block_only: bool, id: u32) {
+        let place = self.len;
+        self.len += 1;
+        let only = block_only.then_some(point.block);
+        self.threads.entry(point.thread).or_default().push((place, point.clock, only));
+        if let Some(lanes) = &point.lanes {
+            // the lane of the thread itself is found by its own clock
+            for (lane, known) in (0u32..).zip(lanes.iter()).filter(|(_, known)| **known > 0) {
+                let first = point.first;
+                self.threads.entry(first + lane).or_default().push((place, known - 1, only));
+            }
+        }
+        if !block_only {
+            self.blocks.entry(point.block).or_default().push((place, point.epoch));
+            if !self.grids.iter().any(|(_, node)| *node == point.node) {
+                self.grids.push((place, point.node));
+            }
+        }
+        for learnt in point.view.iter().filter(|(location, _)| *location != id) {
+            self.also.push((place, *learnt));
+        }
+    }
+
+    fn knows_thread(&self, thread: u32, clock: u32, len: u32, block: u32) -> bool {
+        let found = self.threads.get(&thread).into_iter().flatten();
+        found.into_iter().any(|(place, known, only)| *place < len && *known >= clock && only.is_none_or(|only| only == block))
+    }
+
+    fn knows_block(&self, block: u32, epoch: u32, len: u32) -> bool {
+        self.blocks.get(&block).into_iter().flatten().any(|(place, known)| *place < len && *known > epoch)
+    }
+}
+
+/// The lanes of a set.
+fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+    (0..32).filter(move |lane| mask & (1 << lane) != 0)
+}
+
+/// Everything that an answer rests on.
+pub(super) struct Order<'a> {
+    pub blocks: &'a [Block],
+    pub locations: &'a [Location],
+    pub always: &'a mut Always,
+    pub graph: &'a Graph,
+}
+
+/// An earlier access, and where it was.
+#[derive(Clone, Copy)]
+struct Earlier<'a> {
+    touch: &'a Touch,
+    block: u32,
+    node: NodeId,
+}
+
+impl Order<'_> {
+    pub(super) fn same_block(&self, earlier: &Touch, now: &Now<'_>) -> bool {
+        earlier.first.wrapping_sub(now.block.first) < now.block.threads
+    }
+
+    /// Whether an access, or all of several, is ordered before what a thread does now.
+    pub(super) fn before(&mut self, earlier: &Touch, now: &Now<'_>) -> bool {
+        if self.same_block(earlier, now) {
+            if earlier.epoch < now.at.epoch {
+                return true;
+            }
+            let same_warp = earlier.first == now.touch.first;
+            let others = if same_warp { earlier.lanes & !now.touch.lanes } else { earlier.lanes };
+            if others == 0 || (same_warp && knows_lanes(now.me.lanes.as_deref(), others, earlier.clock)) {
+                return true;
+            }
+            let earlier = Earlier { touch: earlier, block: now.at.block, node: now.at.node };
+            return self.learnt(&now.me.view, earlier, now.at.block, now.at.node);
+        }
+        let Some(block) = self.blocks.partition_point(|block| block.first <= earlier.first).checked_sub(1) else { return true };
+        let Some(node) = self.blocks.get(block).map(|block| block.node) else { return true };
+        let earlier = Earlier { touch: earlier, block: u32::try_from(block).unwrap_or(u32::MAX), node };
+        self.always.contains((node, now.at.node))
+            || self.learnt(&now.me.view, earlier, now.at.block, now.at.node)
+            || self.before_start(earlier, now.at.node)
+    }
+
+    /// Whether a thread has learnt of it by atomic operations.
+    fn learnt(&mut self, view: &View, earlier: Earlier<'_>, block: u32, node: NodeId) -> bool {
+        if view.is_empty() {
+            return false;
+        }
+        let mut work: Vec<(u32, u32)> = view.to_vec();
+        let mut visited: HashMap<u32, u32> = HashMap::new();
+        let mut grids = Vec::new();
+        while let Some((id, len)) = work.pop() {
+            let known = visited.entry(id).or_default();
+            if *known >= len {
+                continue;
+            }
+            *known = len;
+            let Some(location) = self.locations.get(id as usize) else { continue };
+            let Touch { first, lanes: mask, clock, epoch, .. } = *earlier.touch;
+            if location.knows_block(earlier.block, epoch, len)
+                || lanes(mask).all(|lane| location.knows_thread(first + lane, clock, len, block))
+            {
+                return true;
+            }
+            work.extend(location.also.iter().filter(|(place, _)| *place < len).map(|(_, learnt)| *learnt));
+            grids
+                .extend(location.grids.iter().filter(|(place, other)| *place < len && *other != node).map(|(_, other)| *other));
+        }
+        grids.into_iter().any(|grid| self.before_start(earlier, grid))
+    }
+
+    /// Whether it comes before a grid or copy starts.
+    fn before_start(&mut self, earlier: Earlier<'_>, start: NodeId) -> bool {
+        let mut visited = HashSet::new();
+        let mut work = vec![start];
+        while let Some(node) = work.pop() {
+            if (node != start && !visited.insert(node)) || self.graph.within(earlier.node, node) {
+                continue;
+            }
+            let after = self.graph.after(node);
+            let tail_of = self.graph.tail_of(node);
+            if after.iter().copied().chain(tail_of).any(|done| self.graph.within(earlier.node, done)) {
+                self.always.insert((earlier.node, start));
+                return true;
+            }
+            work.extend_from_slice(after);
+            if let Some(point) = self.graph.point(node) {
+                if self.before_point(earlier, point) {
+                    return true;
+                }
+                work.push(point.node);
+            }
+        }
+        false
+    }
+
+    /// Whether a launching thread had done it, or knew of it.
+    fn before_point(&mut self, earlier: Earlier<'_>, point: &Point) -> bool {
+        let touch = earlier.touch;
+        if earlier.block == point.block && earlier.node == point.node {
+            if touch.epoch < point.epoch {
+                return true;
+            }
+            let lane = point.thread.wrapping_sub(touch.first);
+            let own = if lane < 32 { 1u32 << lane } else { 0 };
+            let others = touch.lanes & !own;
+            let own_done = touch.lanes & own == 0 || touch.clock <= point.clock;
+            let same_warp = lane < 32;
+            let others_done = others == 0 || (same_warp && knows_lanes(point.lanes.as_deref(), others, touch.clock));
+            if own_done && others_done {
+                return true;
+            }
+        }
+        self.learnt(&point.view, earlier, point.block, point.node)
+    }
+}
+
+/// Whether a thread knows of these lanes up to a clock.
+fn knows_lanes(known: Option<&[u32; 32]>, mask: u32, clock: u32) -> bool {
+    known.is_some_and(|known| (0u32..).zip(known).all(|(lane, known)| mask & (1 << lane) == 0 || *known > clock))
+}

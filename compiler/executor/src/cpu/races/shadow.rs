@@ -1,0 +1,256 @@
+//! Who touched each byte last.
+//!
+//! Memory is kept in pages of cells; a cell stands for as many bytes as the page's smallest access had, so that most accesses are one
+//! cell and every byte is still told apart.
+
+use std::collections::HashMap;
+
+/// How memory was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Atomic,
+    /// An atomic operation with the scope of the block.
+    BlockAtomic,
+}
+
+impl Kind {
+    pub(super) const fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::BlockAtomic)
+    }
+}
+
+/// Accesses of one kind by threads of one warp, the same for all that matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    /// The number of the warp's first thread.
+    pub first: u32,
+    /// Which lanes.
+    pub lanes: u32,
+    /// The latest of their clocks.
+    pub clock: u32,
+    /// The block's epoch.
+    pub epoch: u32,
+    /// The step.
+    pub site: u32,
+    pub kind: Kind,
+}
+
+impl Touch {
+    /// Whether the two, unordered, are a race.
+    pub(super) fn conflicts(&self, later: &Self, same_block: bool) -> bool {
+        match (self.kind, later.kind) {
+            (Kind::Read, Kind::Read) => false,
+            (a, b) if a.is_atomic() && b.is_atomic() => !same_block && (a == Kind::BlockAtomic || b == Kind::BlockAtomic),
+            _ => true,
+        }
+    }
+
+    /// Whether both can be kept as one.
+    fn is_like(&self, other: &Self) -> bool {
+        self.first == other.first && self.epoch == other.epoch && self.kind == other.kind
+    }
+}
+
+/// What is known of a few bytes.
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    write: Option<Touch>,
+    /// Reads and atomic operations since the write.
+    recent: Option<Touch>,
+    others: Option<Box<Vec<Touch>>>,
+}
+
+#[derive(Debug)]
+struct Page {
+    /// Bytes of a cell: a power of two.
+    granule: u64,
+    cells: Vec<Cell>,
+}
+
+/// All memory that was touched.
+#[derive(Debug, Default)]
+pub(super) struct Shadow {
+    pages: HashMap<u64, Page>,
+}
+
+/// Bytes of a page.
+const PAGE: u64 = 1024;
+/// The largest cell in bytes: the largest vector that is read at once.
+const LARGEST: u64 = 16;
+/// So many entries are kept for a cell; beyond that, the oldest readers are forgotten, which are unordered with a writer only if younger
+/// ones are, but for rare cases.
+const MOST_ENTRIES: usize = 1024;
+/// So many are looked at for one to merge with, or to drop because the new one comes after it.
+const SEARCHED: usize = 40;
+
+impl Shadow {
+    pub(super) fn forget(&mut self, from: u64, bytes: u64) {
+        for page in from / PAGE..=(from + bytes) / PAGE {
+            self.pages.remove(&page);
+        }
+    }
+
+    /// Checks and remembers an access; `ordered` says whether an earlier one is ordered before it.
+    pub(super) fn touch(&mut self, address: u64, size: u64, touch: Touch, mut ordered: impl FnMut(&Touch) -> bool) {
+        let mut at = address;
+        let end = address.saturating_add(size);
+        while at < end {
+            let page_end = (at / PAGE + 1) * PAGE;
+            let stop = end.min(page_end);
+            let granule = granule(at, stop - at);
+            let page = self.pages.entry(at / PAGE).or_insert_with(|| Page::new(granule));
+            if page.granule > granule {
+                page.split(granule);
+            }
+            let first = (at % PAGE / page.granule) as usize;
+            let count = ((stop - at) / page.granule) as usize;
+            for cell in page.cells.iter_mut().skip(first).take(count) {
+                cell.touch(touch, &mut ordered);
+            }
+            at = stop;
+        }
+    }
+}
+
+/// The largest cells that an access is made of whole.
+fn granule(address: u64, size: u64) -> u64 {
+    let largest = (address | size | LARGEST).trailing_zeros();
+    1 << largest
+}
+
+impl Page {
+    fn new(granule: u64) -> Self {
+        Self { granule, cells: vec![Cell::default(); (PAGE / granule) as usize] }
+    }
+
+    fn split(&mut self, granule: u64) {
+        let times = (self.granule / granule) as usize;
+        self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell.clone(), times)).collect();
+        self.granule = granule;
+    }
+}
+
+impl Cell {
+    fn touch(&mut self, touch: Touch, ordered: &mut impl FnMut(&Touch) -> bool) {
+        if let Some(write) = &self.write {
+            ordered(write);
+        }
+        match touch.kind {
+            Kind::Write => {
+                self.recent.iter().chain(self.others.iter().flat_map(|list| list.iter())).for_each(|earlier| {
+                    ordered(earlier);
+                });
+                *self = Self { write: Some(touch), recent: None, others: None };
+            }
+            Kind::Read => {
+                // only atomic operations can be at odds with a read
+                self.check(|earlier| earlier.kind.is_atomic(), ordered);
+                self.add(touch, ordered);
+            }
+            Kind::Atomic | Kind::BlockAtomic => {
+                self.check(
+                    |earlier| {
+                        earlier.kind == Kind::Read || earlier.kind == Kind::BlockAtomic || touch.kind == Kind::BlockAtomic
+                    },
+                    ordered,
+                );
+                self.add(touch, ordered);
+            }
+        }
+    }
+
+    fn check(&self, concerned: impl Fn(&Touch) -> bool, ordered: &mut impl FnMut(&Touch) -> bool) {
+        for earlier in self.recent.iter().chain(self.others.iter().flat_map(|list| list.iter())) {
+            if concerned(earlier) {
+                ordered(earlier);
+            }
+        }
+    }
+
+    /// Remembers a read or an atomic operation, in place of one that it is like or that it comes after.
+    fn add(&mut self, touch: Touch, ordered: &mut impl FnMut(&Touch) -> bool) {
+        let Some(recent) = &mut self.recent else {
+            self.recent = Some(touch);
+            return;
+        };
+        if recent.is_like(&touch) {
+            *recent = Touch { lanes: recent.lanes | touch.lanes, clock: recent.clock.max(touch.clock), ..touch };
+            return;
+        }
+        let replaces = |earlier: &Touch| earlier.kind == touch.kind || earlier.kind == Kind::Read;
+        if self.others.is_none() && replaces(recent) && ordered(recent) {
+            *recent = touch;
+            return;
+        }
+        let list = self.others.get_or_insert_default();
+        let from = list.len().saturating_sub(SEARCHED);
+        for earlier in list.iter_mut().skip(from) {
+            if earlier.is_like(&touch) {
+                *earlier = Touch { lanes: earlier.lanes | touch.lanes, clock: earlier.clock.max(touch.clock), ..touch };
+                return;
+            }
+        }
+        if list.len() < SEARCHED {
+            list.retain(|earlier| !(replaces(earlier) && ordered(earlier)));
+        } else if list.len() >= MOST_ENTRIES {
+            list.drain(..MOST_ENTRIES / 2);
+        }
+        list.push(touch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(first: u32, kind: Kind) -> Touch {
+        Touch { first, lanes: 1, clock: 0, epoch: 0, site: first, kind }
+    }
+
+    fn conflicts(shadow: &mut Shadow, address: u64, size: u64, new: Touch) -> Vec<u32> {
+        let mut found = Vec::new();
+        shadow.touch(address, size, new, |earlier| {
+            if earlier.first == new.first {
+                return true;
+            }
+            if earlier.conflicts(&new, false) && !found.contains(&earlier.first) {
+                found.push(earlier.first);
+            }
+            false
+        });
+        found
+    }
+
+    #[test]
+    fn bytes_are_told_apart() {
+        let mut shadow = Shadow::default();
+        assert!(conflicts(&mut shadow, 0x1000, 8, touch(32, Kind::Write)).is_empty());
+        assert!(conflicts(&mut shadow, 0x1008, 1, touch(64, Kind::Write)).is_empty());
+        assert_eq!(conflicts(&mut shadow, 0x1007, 1, touch(64, Kind::Read)), [32]);
+        assert_eq!(conflicts(&mut shadow, 0x1007, 2, touch(96, Kind::Read)), [32, 64]);
+        assert!(conflicts(&mut shadow, 0x1009, 3, touch(96, Kind::Write)).is_empty());
+        assert_eq!(conflicts(&mut shadow, 0x1000 + PAGE - 2, 4, touch(96, Kind::Write)), Vec::<u32>::new());
+        assert_eq!(conflicts(&mut shadow, 0x1000 + PAGE, 1, touch(32, Kind::Read)), [96]);
+    }
+
+    #[test]
+    fn every_reader_is_remembered() {
+        let mut shadow = Shadow::default();
+        for first in 1..200 {
+            assert!(conflicts(&mut shadow, 16, 4, touch(first * 32, Kind::Read)).is_empty());
+        }
+        assert_eq!(conflicts(&mut shadow, 16, 4, touch(0, Kind::Write)).len(), 199);
+        assert!(conflicts(&mut shadow, 16, 4, touch(0, Kind::Read)).is_empty());
+    }
+
+    #[test]
+    fn atomic_operations_are_at_odds_with_plain_ones_only() {
+        let mut shadow = Shadow::default();
+        assert!(conflicts(&mut shadow, 16, 4, touch(32, Kind::Atomic)).is_empty());
+        assert!(conflicts(&mut shadow, 16, 4, touch(64, Kind::Atomic)).is_empty());
+        assert_eq!(conflicts(&mut shadow, 16, 4, touch(96, Kind::BlockAtomic)), [32, 64]);
+        assert_eq!(conflicts(&mut shadow, 16, 4, touch(128, Kind::Read)), [32, 64, 96]);
+    }
+}
