@@ -4,11 +4,12 @@
 //! [`TypeKind::Error`], [`ItemKind::Error`]); they were reported already, so later phases stay silent about them. The names that
 //! occurred in source dropped by error recovery are in [`File::damaged_names`], so that no one complains that they are undeclared.
 //!
-//! No tree is deeper than [`MAX_DEPTH`] expressions inside [`MAX_DEPTH`] brackets, so that recursive walkers are safe.
+//! No expression or type is deeper than [`MAX_DEPTH`], and no blocks nest deeper (each `else if` counted as one more), so that recursive
+//! walkers are safe.
 
 use crate::source::{FileId, Span};
 
-/// How deep brackets and expressions may nest; deeper source gets E0110.
+/// How deep brackets, expressions and blocks may nest; deeper source gets E0110.
 pub const MAX_DEPTH: u16 = 256;
 
 /// One source file.

@@ -428,7 +428,7 @@ impl Run<'_> {
         self.source.damage(tokens.get(at..=end).unwrap_or(&[]), &mut self.out.damaged);
         let place = |token| Spanned { token, start: open.start, end: open.end };
         let inside: &[Token] = match open.token {
-            Token::BraceOpen if self.stack.last().is_some_and(|top| !top.has_if) => &[],
+            Token::BraceOpen if self.stack.last().is_some_and(|top| !top.has_if) => &[Token::Error, Token::Semicolon],
             Token::LaunchOpen => &[Token::Error, Token::Comma, Token::Error],
             _ => &[Token::Error],
         };

@@ -13,7 +13,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
 use lalrpop_util::ParseError;
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 /// How often the tokens of one item are changed before it is given up.
@@ -116,6 +116,7 @@ impl Run<'_> {
                 scars: self.scars,
                 diagnostics: Diagnostics::new(),
                 too_deep: self.too_deep,
+                blocks: HashMap::new(),
             };
             let error = match run_once(&mut state, &repair.tokens) {
                 Ok(item) => {

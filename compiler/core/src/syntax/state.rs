@@ -1,9 +1,12 @@
 //! What the grammar's actions need: the text, the doc comments, and a place for diagnostics.
 
-use super::ast::{Arg, BinaryOp, Expr, ExprKind, Ident, MAX_DEPTH, Path, Space, StmtKind, TypeExpr, TypeKind, UnaryOp};
+use super::ast::{
+    Arg, BinaryOp, Block, Expr, ExprKind, Ident, MAX_DEPTH, Path, Space, Stmt, StmtKind, TypeExpr, TypeKind, UnaryOp,
+};
 use super::literal;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
+use std::collections::HashMap;
 
 /// The state of one run of the parser over one item.
 pub(crate) struct State<'text> {
@@ -16,6 +19,8 @@ pub(crate) struct State<'text> {
     pub(super) scars: &'text [u32],
     /// Whether this file's depth limit was reported.
     pub(super) too_deep: bool,
+    /// How deep the blocks nest that start at these bytes.
+    pub(super) blocks: HashMap<u32, usize>,
 }
 
 impl State<'_> {
@@ -73,6 +78,34 @@ impl State<'_> {
         }
         self.report_depth(span);
         Expr::new(ExprKind::Error, span)
+    }
+
+    /// A block, unless its statements nest too deep: then an error stands for them. Each `else if` counts as one nested in the one before, since
+    /// later phases may see it so.
+    pub(crate) fn block(&mut self, stmts: Vec<Stmt>, start: u32, end: u32) -> Block {
+        let span = self.span(start, end);
+        let depth = 1 + stmts.iter().map(|stmt| self.depth_of(stmt)).max().unwrap_or(0);
+        if depth <= usize::from(MAX_DEPTH) {
+            self.blocks.insert(start, depth);
+            return Block { stmts, span };
+        }
+        self.report_depth(Span::new(self.file, start, start + 1));
+        Block { stmts: vec![Stmt { attributes: Vec::new(), kind: StmtKind::Error, span }], span }
+    }
+
+    fn depth_of(&self, stmt: &Stmt) -> usize {
+        let block = |block: &Block| self.blocks.get(&block.span.start).copied().unwrap_or(1);
+        match &stmt.kind {
+            StmtKind::If { arms, otherwise } => {
+                let arm = arms.iter().enumerate().map(|(index, arm)| index + block(&arm.body)).max().unwrap_or(0);
+                arm.max(otherwise.as_ref().map_or(0, |otherwise| arms.len() + block(otherwise)))
+            }
+            StmtKind::While { body, .. } | StmtKind::For { body, .. } | StmtKind::Loop { body } | StmtKind::Block(body) => {
+                block(body)
+            }
+            StmtKind::Switch { cases, .. } => cases.iter().map(|case| 1 + block(&case.body)).max().unwrap_or(0),
+            _ => 0,
+        }
     }
 
     pub(crate) fn type_expr(&mut self, kind: TypeKind, start: u32, end: u32) -> TypeExpr {

@@ -94,7 +94,12 @@ fn deep_nesting_is_one_error() {
     ] {
         assert_eq!(codes(&text), ["E0110"], "{}", &text[..60]);
     }
+    assert_eq!(codes(&format!("fn f() {{ if a {{}} {} }}", "else if b {}".repeat(n / 5))), ["E0110"]);
+    let chain = "else if b {}".repeat(100);
+    let nested = format!("if a {{}} {chain} else {{").repeat(20);
+    assert_eq!(codes(&format!("fn f() {{ {nested} {} }}", "}".repeat(20))), ["E0110"]);
+    clean(&format!("fn f() {{ if a {{}} {chain} }}"));
     // no nesting, however long
-    clean(&format!("fn f() {{ if a {{}} {} }}", "else if b {}".repeat(n / 5)));
+    clean(&format!("fn f() {{ {} }}", "if a { b(); } else { c(); }".repeat(n / 10)));
     clean(&format!("{}{} fn f() {{}}", "/*".repeat(n), "*/".repeat(n)));
 }
