@@ -39,7 +39,7 @@ fn run_under(compiled: &Outcome, schedule: Schedule) -> Result<String, String> {
     let mut failures = String::new();
     for (id, name) in tests {
         // a device of its own: tests share nothing
-        let mut device = CpuDevice::new(Arc::clone(&program), CpuOptions { max_steps: Some(MAX_STEPS), schedule });
+        let mut device = CpuDevice::new(Arc::clone(&program), CpuOptions { max_steps: Some(MAX_STEPS), schedule, ..CpuOptions::default() });
         let options = Options { max_steps: Some(MAX_STEPS), ..Options::default() };
         let before = printed.len();
         let outcome = HostProgram::new(&program, &mut device, &mut printed, options).run_test(id);
