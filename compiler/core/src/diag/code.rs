@@ -178,6 +178,7 @@ codes! {
     E0735 "not available in the reference executor";
     E0736 "output cannot be written";
     E0740 "two accesses race";
+    E0741 "read of memory that was never written";
 }
 
 impl Code {
