@@ -34,7 +34,7 @@ fn every_program_of_the_suite_has_one_layout() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn generated_programs_parse_and_format_once(seed in any::<u64>()) {
