@@ -22,7 +22,8 @@ const RECURSION_STACK: usize = 8192;
 pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Result<Manifest> {
     let module = &front.module;
     let kernels = module.functions.iter().filter(|function| output.kernels.contains(&function.symbol));
-    let globals = lowered.module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared);
+    let globals =
+        lowered.module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared);
     Ok(Manifest {
         ptx_version: ptx_version(&output.ptx),
         arch: arch.to_string(),
