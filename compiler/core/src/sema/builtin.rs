@@ -1,21 +1,24 @@
 //! Calls of builtins: each table of [`crate::builtins`] gives the names and what they take.
 
 use super::body::{Body, is_poison, poison};
-use super::sides::Place as SidePlace;
-use crate::builtins::{
-    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET,
-    STREAM_TAIL_LAUNCH, Side, WarpOp,
-};
+use crate::builtins::{AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, Side, WarpOp};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Place, PlaceKind};
-use crate::types::{Float, Int, Scalar, Space, Type, TypeId, TypeTable};
+use crate::types::{Float, Int, Predeclared, Scalar, Space, Type, TypeId, TypeTable};
 
 /// Builtins that no table has.
 const OTHERS: &[&str] =
     &["printf", "assert", "device", "__ldg", "__threadfence", "__threadfence_block", "__threadfence_system"];
+
+/// CUDA's functions that make its structures.
+const MAKERS: &[(&str, Predeclared)] = &[
+    ("make_cudaPos", Predeclared::Pos),
+    ("make_cudaExtent", Predeclared::Extent),
+    ("make_cudaPitchedPtr", Predeclared::PitchedPtr),
+];
 
 /// CUDA calls that device code has not, and why (guide 4.18.4.2.3, 4.18.4.2.4, 5.6.4).
 const MISSING_ON_DEVICE: &[(&str, &str)] = &[
@@ -26,7 +29,11 @@ const MISSING_ON_DEVICE: &[(&str, &str)] = &[
     ("cudaStreamCreate", "device streams are made with `cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)`"),
     ("cudaEventCreate", "device events are made with `cudaEventCreateWithFlags(&e, cudaEventDisableTiming)`"),
     ("cudaMemcpy", "there is no waiting copy; copy with `cudaMemcpyAsync` or a kernel"),
-    ("cudaMemset", "there is no waiting fill; fill with a kernel"),
+    ("cudaMemcpy2D", "there is no waiting copy; copy with `cudaMemcpy2DAsync`"),
+    ("cudaMemcpy3D", "there is no waiting copy; copy with `cudaMemcpy3DAsync`"),
+    ("cudaMemset", "there is no waiting fill; fill with `cudaMemsetAsync`"),
+    ("cudaMemset2D", "there is no waiting fill; fill with `cudaMemset2DAsync`"),
+    ("cudaMemset3D", "there is no waiting fill; fill with `cudaMemset3DAsync`"),
     ("cudaDeviceSetCacheConfig", "only the host sets the configuration"),
     ("cudaLaunchKernel", "launch with `kernel<<<grid, block>>>(…)`"),
     ("cudaLaunchCooperativeKernel", "cooperative launches cannot be made by device code"),
@@ -40,7 +47,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let barriers = BarrierOp::ALL.into_iter().map(BarrierOp::name);
     let atomics = AtomicOp::ALL.into_iter().map(AtomicOp::name);
     let warps = WarpOp::ALL.into_iter().map(WarpOp::name);
-    intrinsics.chain(runtime).chain(barriers).chain(atomics).chain(warps).chain(OTHERS.iter().copied())
+    let makers = MAKERS.iter().map(|(name, _)| *name);
+    intrinsics.chain(runtime).chain(barriers).chain(atomics).chain(warps).chain(makers).chain(OTHERS.iter().copied())
 }
 
 impl Body<'_, '_> {
@@ -77,6 +85,10 @@ impl Body<'_, '_> {
         if let Some(call) = RuntimeFn::from_name(name) {
             return Some(self.runtime(call, path.span, args, span));
         }
+        if let Some((_, structure)) = MAKERS.iter().find(|(maker, _)| *maker == name) {
+            let ty = self.checker.types.predeclared(*structure);
+            return Some(self.construct(ty, args, span));
+        }
         if let Some((_, why)) = MISSING_ON_DEVICE.iter().find(|(missing, _)| *missing == name) {
             let message = format!("`{name}` does not exist here");
             self.report(Diagnostic::new(Code::E0411, path.span, message).help(*why).note("CUDA programming guide 4.18.4.2"));
@@ -112,7 +124,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether the number of arguments is right; a message when it is not.
-    fn count(&mut self, name: &str, args: &[ast::Arg], least: usize, most: usize, span: Span) -> bool {
+    pub(super) fn count(&mut self, name: &str, args: &[ast::Arg], least: usize, most: usize, span: Span) -> bool {
         if let Some(named) = args.iter().find_map(|arg| arg.name.as_ref()) {
             let diagnostic = Diagnostic::new(Code::E0204, named.span, format!("the arguments of `{name}` have no names"));
             self.report(diagnostic);
@@ -482,191 +494,6 @@ impl Body<'_, '_> {
         let pointer = self.checker.types.pointer(Space::Global, ty, false);
         Expr { kind: ExprKind::HostAllocate(ty, Box::new(count)), ty: pointer, span }
     }
-
-    // ------------------------------------------------------------------------------------------------- the CUDA runtime
-
-    fn runtime(&mut self, call: RuntimeFn, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
-        let name = call.name();
-        self.check_side(call, name_span);
-        let params = call.params();
-        if !self.count(name, args, params.len(), params.len(), span) {
-            return self.skip_args(args, span);
-        }
-        let typed: Vec<Expr> = params.iter().zip(args).map(|(param, arg)| self.runtime_arg(*param, arg)).collect();
-        if typed.iter().any(is_poison) {
-            return poison(span);
-        }
-        self.check_flags(call, &typed);
-        Expr { kind: ExprKind::Runtime(call, typed), ty: call.result(), span }
-    }
-
-    fn check_side(&mut self, call: RuntimeFn, span: Span) {
-        let name = call.name();
-        match call {
-            RuntimeFn::DeviceSynchronize => {
-                let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a child grid")
-                    .label("no such call in a kernel")
-                    .help("consume what the child wrote in a tail launch: `consume<<<1, 256, 0, cudaStreamTailLaunch>>>(…)`")
-                    .note("CUDA programming guide 4.18.4.2.3: device-side `cudaDeviceSynchronize` does not exist in CDP2");
-                self.wrong_on(SidePlace::Device, diagnostic);
-            }
-            RuntimeFn::StreamSynchronize | RuntimeFn::EventSynchronize => {
-                let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a stream or an event")
-                    .label("no such call in a kernel")
-                    .help("order streams with events, and consume results in a tail launch")
-                    .note("CUDA programming guide 4.18.4.2.2, 4.18.4.2.3");
-                self.wrong_on(SidePlace::Device, diagnostic);
-            }
-            RuntimeFn::EventElapsedTime => self.missing_on_device(
-                name,
-                span,
-                "device events measure nothing; read `globaltimer()` or `clock64()`",
-                "4.18.4.2.2",
-            ),
-            RuntimeFn::DeviceSetLimit => {
-                self.missing_on_device(name, span, "limits are set by the host before it launches", "4.18.5.2.1");
-            }
-            RuntimeFn::DeviceReset => {
-                self.missing_on_device(name, span, "only the host gives a device back", "4.18.4.2.4");
-            }
-            _ => match call.side() {
-                Side::Host => self.needs_host(span, name),
-                Side::Device => self.needs_device(span, name),
-                Side::Both | Side::Internal => {}
-            },
-        }
-    }
-
-    fn missing_on_device(&mut self, name: &str, span: Span, help: &str, section: &str) {
-        let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
-            .help(help)
-            .note(format!("CUDA programming guide {section}"));
-        self.wrong_on(SidePlace::Device, diagnostic);
-    }
-
-    fn runtime_arg(&mut self, param: RuntimeParam, arg: &ast::Arg) -> Expr {
-        match param {
-            RuntimeParam::Value(TypeTable::STREAM) => self.stream_arg(&arg.value),
-            RuntimeParam::Value(ty) => self.expr_as(&arg.value, ty),
-            RuntimeParam::Size => match self.integer(&arg.value, "a size is an integer") {
-                Some(size) => self.cast_int(size, TypeTable::U64),
-                None => poison(arg.span),
-            },
-            RuntimeParam::Out(ty) => {
-                let wanted = self.checker.types.pointer(Space::Generic, ty, false);
-                let typed = self.expr(&arg.value, None);
-                if typed.ty == ty {
-                    let message = "the call writes here and needs the address";
-                    let text = self.text(arg.span);
-                    self.report(Diagnostic::new(Code::E0203, arg.span, message).fix(
-                        "take the address",
-                        arg.span,
-                        format!("&{text}"),
-                    ));
-                    return poison(arg.span);
-                }
-                self.coerce(typed, wanted, &arg.value)
-            }
-            RuntimeParam::OutPointer => self.out_pointer(arg),
-            RuntimeParam::Address | RuntimeParam::ConstAddress => {
-                let constant = param == RuntimeParam::ConstAddress;
-                let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, constant);
-                let typed = self.expr(&arg.value, Some(wanted));
-                if let Some((space @ (Space::Shared | Space::Local), _, _)) = self.checker.types.pointee(typed.ty) {
-                    let message = format!("the device runtime cannot reach {} memory", space.name());
-                    self.report(
-                        Diagnostic::new(Code::E0501, arg.span, message)
-                            .help("use global memory")
-                            .note("CUDA programming guide 4.18.3.3, 4.18.3.4"),
-                    );
-                    return poison(arg.span);
-                }
-                self.coerce(typed, wanted, &arg.value)
-            }
-            RuntimeParam::Dim3 | RuntimeParam::Kernel => poison(arg.span),
-        }
-    }
-
-    /// `&p` where `p` is a pointer to global memory or a generic one.
-    fn out_pointer(&mut self, arg: &ast::Arg) -> Expr {
-        let typed = self.expr(&arg.value, None);
-        if is_poison(&typed) {
-            return typed;
-        }
-        let inner = self
-            .checker
-            .types
-            .pointee(typed.ty)
-            .and_then(|(_, inner, _)| self.checker.types.pointee(inner).map(|p| (inner, p.0)));
-        let Some((inner, Space::Global | Space::Generic)) = inner else {
-            let message = format!("the address of a `*global` pointer is needed, this is `{}`", self.show(typed.ty));
-            self.report(Diagnostic::new(Code::E0203, arg.span, message).help("declare `var p: *global f32;` and pass `&p`"));
-            return poison(arg.span);
-        };
-        let wanted = self.checker.types.pointer(Space::Generic, inner, false);
-        self.coerce(typed, wanted, &arg.value)
-    }
-
-    /// A stream; 0 is the NULL stream.
-    pub(crate) fn stream_arg(&mut self, arg: &ast::Expr) -> Expr {
-        if let ast::ExprKind::Int { value: 0, suffix: None } = &arg.without_parens().kind {
-            return super::expr::const_expr(Const::bits(TypeTable::STREAM, 0), arg.span);
-        }
-        let typed = self.expr(arg, Some(TypeTable::STREAM));
-        let stream = self.coerce(typed, TypeTable::STREAM, arg);
-        if let Some(handle) = special_stream(&stream)
-            && handle != 0
-        {
-            self.needs_device(
-                arg.span,
-                if handle == STREAM_TAIL_LAUNCH { "cudaStreamTailLaunch" } else { "cudaStreamFireAndForget" },
-            );
-        }
-        stream
-    }
-
-    /// What R10 says of flags and special streams, where it is known.
-    fn check_flags(&mut self, call: RuntimeFn, args: &[Expr]) {
-        match call {
-            RuntimeFn::StreamCreateWithFlags => {
-                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 1)) else {
-                    return;
-                };
-                let diagnostic = Diagnostic::new(Code::E0408, flags.span, "device streams need `cudaStreamNonBlocking`")
-                    .fix("say so", flags.span, "cudaStreamNonBlocking")
-                    .note("CUDA programming guide 4.18.2.3: the implicit NULL stream orders nothing but itself");
-                self.wrong_on(SidePlace::Device, diagnostic);
-            }
-            RuntimeFn::EventCreateWithFlags => {
-                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 2)) else {
-                    return;
-                };
-                let diagnostic = Diagnostic::new(Code::E0409, flags.span, "device events need `cudaEventDisableTiming`")
-                    .fix("say so", flags.span, "cudaEventDisableTiming")
-                    .note("CUDA programming guide 4.18.4.2.2: device events order streams and measure nothing");
-                self.wrong_on(SidePlace::Device, diagnostic);
-            }
-            RuntimeFn::EventRecord | RuntimeFn::StreamWaitEvent => {
-                let stream = if call == RuntimeFn::EventRecord { args.get(1) } else { args.first() };
-                let Some(stream) = stream.filter(|stream| special_stream(stream).is_some_and(|handle| handle != 0)) else {
-                    return;
-                };
-                let name = if special_stream(stream) == Some(STREAM_TAIL_LAUNCH) { "tail" } else { "fire-and-forget" };
-                let diagnostic = Diagnostic::new(Code::E0410, stream.span, format!("events do not work on the {name} stream"))
-                    .help("use a stream made by `cudaStreamCreateWithFlags`")
-                    .note("CUDA programming guide 4.18.2.3");
-                self.wrong_on(SidePlace::Device, diagnostic);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The handle of a stream that is known: 0, tail or fire-and-forget.
-pub(crate) fn special_stream(stream: &Expr) -> Option<u32> {
-    let ExprKind::Const(constant) = &stream.kind else { return None };
-    let handle = u32::try_from(constant.as_bits()?).ok()?;
-    matches!(handle, 0 | STREAM_TAIL_LAUNCH | STREAM_FIRE_AND_FORGET).then_some(handle)
 }
 
 const fn atomic_types(op: AtomicOp) -> &'static str {

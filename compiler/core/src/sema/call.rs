@@ -10,7 +10,7 @@ use crate::ir::{FunctionId, FunctionKind};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind};
-use crate::types::{StructId, Type, TypeId, TypeTable};
+use crate::types::{Predeclared, StructId, Type, TypeId, TypeTable};
 use std::collections::HashMap;
 
 impl Body<'_, '_> {
@@ -292,13 +292,13 @@ impl Body<'_, '_> {
                 return self.construct(ty, args, span);
             }
             let Some(generic_args) = self.infer_struct(decl, args, span) else { return poison(span) };
-            let ty = self.checker.struct_type(id, &generic_args, path.span);
+            let ty = self.checker.struct_type(id, &generic_args);
             return self.construct(ty, args, span);
         }
         let Some(generic_args) = self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span) else {
             return self.skip_args(args, span);
         };
-        let ty = self.checker.struct_type(id, &generic_args, path.span);
+        let ty = self.checker.struct_type(id, &generic_args);
         self.construct(ty, args, span)
     }
 
@@ -394,6 +394,15 @@ impl Body<'_, '_> {
             for (index, slot) in values.iter_mut().enumerate() {
                 if slot.is_none() {
                     *slot = Some(super::expr::const_expr(crate::ir::Const::u32(1), span));
+                    order.push(u32::try_from(index).unwrap_or(u32::MAX));
+                }
+            }
+        }
+        // what is not said of a copy, a size or a position is zero, as in C
+        if Predeclared::ALL.into_iter().any(|which| self.checker.types.is_predeclared(ty, which)) {
+            for (index, (slot, field)) in values.iter_mut().zip(&def.fields).enumerate() {
+                if slot.is_none() {
+                    *slot = Some(super::expr::const_expr(crate::ir::Const::zero(field.ty), span));
                     order.push(u32::try_from(index).unwrap_or(u32::MAX));
                 }
             }

@@ -46,7 +46,7 @@ impl Checker<'_> {
                     self.const_item(id, item.span);
                 }
                 ast::ItemKind::Struct(decl) if decl.generics.is_empty() => {
-                    self.struct_type(id, &[], decl.name.span);
+                    self.struct_type(id, &[]);
                 }
                 ast::ItemKind::Enum(_) => {
                     let mut body = Body::for_item(self, Env::default());
@@ -246,15 +246,7 @@ impl Checker<'_> {
 
     /// Whether a value of this type has a stream or event inside, not behind a pointer.
     pub(crate) fn holds_handle(&self, ty: TypeId) -> bool {
-        match self.types.get(ty) {
-            Type::Stream | Type::Event => true,
-            Type::Array { element, .. } => self.holds_handle(*element),
-            Type::Struct(id) => {
-                let fields = self.types.struct_def(*id).map(|def| def.fields.as_slice()).unwrap_or_default();
-                fields.iter().any(|field| field.ty != ty && self.holds_handle(field.ty))
-            }
-            _ => false,
-        }
+        self.types.has_part(ty, &mut |part| matches!(part, TypeTable::STREAM | TypeTable::EVENT))
     }
 
     pub(crate) fn check_body(&mut self, pending: Pending) {

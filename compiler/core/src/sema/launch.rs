@@ -51,7 +51,7 @@ impl Body<'_, '_> {
         let ast::ExprKind::Path(path) = &kernel.without_parens().kind else {
             let typed = self.expr(kernel, None);
             if !is_poison(&typed) {
-                self.report(Diagnostic::new(Code::E0402, kernel.span, "only a kernel can be launched, by its name"));
+                self.report(Diagnostic::new(Code::E0402, kernel.span, "a kernel is needed here, by its name"));
             }
             return None;
         };
@@ -86,6 +86,16 @@ impl Body<'_, '_> {
                 None
             }
         }
+    }
+
+    /// The kernel that an argument of a runtime call names, generic ones with all their compile-time arguments.
+    pub(crate) fn kernel_address(&mut self, arg: &ast::Expr) -> Expr {
+        let Some((id, decl, path)) = self.launched_kernel(arg) else { return poison(arg.span) };
+        let Some(args) = self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span) else {
+            return poison(arg.span);
+        };
+        let Some(kernel) = self.checker.instance(id, args, arg.span) else { return poison(arg.span) };
+        Expr { kind: ExprKind::Kernel(kernel), ty: TypeTable::VOID_POINTER, span: arg.span }
     }
 
     fn unknown_kernel(&mut self, name: &str, span: Span) {
@@ -307,19 +317,14 @@ impl Body<'_, '_> {
 
     /// Whether a type holds a pointer to private memory.
     fn private_inside(&self, ty: TypeId) -> Option<Space> {
-        match self.checker.types.get(ty) {
-            Type::Struct(id) => {
-                let fields = self.checker.types.struct_def(*id)?.fields.as_slice();
-                fields.iter().filter(|field| field.ty != ty).find_map(|field| match self.checker.types.pointee(field.ty) {
-                    Some((space @ (Space::Shared | Space::Local), _, _)) => Some(space),
-                    _ => self.private_inside(field.ty),
-                })
-            }
-            Type::Array { element, .. } => match self.checker.types.pointee(*element) {
+        let mut found = None;
+        let has = self.checker.types.has_part(ty, &mut |part| {
+            found = match self.checker.types.pointee(part) {
                 Some((space @ (Space::Shared | Space::Local), _, _)) => Some(space),
-                _ => self.private_inside(*element),
-            },
-            _ => None,
-        }
+                _ => None,
+            };
+            found.is_some()
+        });
+        found.filter(|_| has)
     }
 }

@@ -8,6 +8,7 @@
 //! - `expr`: operators, literals; `convert`: implicit and explicit conversions
 //! - `call`: calls, construction of values, inference of compile-time arguments
 //! - `builtin`: calls of builtins; `format`: printf formats
+//! - `runtime`: calls of the CUDA runtime
 //! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1)
 //! - `consts`: evaluation at compile time
 //! - `sides`: what only device code, or only host code, may do
@@ -27,6 +28,7 @@ mod format;
 mod functions;
 mod items;
 mod launch;
+mod runtime;
 mod sides;
 mod stmt;
 mod suggest;
@@ -88,6 +90,15 @@ pub(crate) enum State<T> {
     Done(T),
 }
 
+/// How far a structure has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It has a name and an id.
+    Named,
+    /// Its fields are there or on their way.
+    Begun,
+}
+
 /// The state that all bodies share.
 pub(crate) struct Checker<'a> {
     pub(crate) sources: &'a SourceMap,
@@ -100,8 +111,14 @@ pub(crate) struct Checker<'a> {
     pub(crate) global_of_item: HashMap<ItemId, GlobalId>,
     pub(crate) consts: HashMap<ItemId, State<Option<Const>>>,
     pub(crate) const_tables: HashMap<ItemId, GlobalId>,
-    pub(crate) structs: HashMap<(ItemId, Vec<GenericArg>), State<StructId>>,
+    pub(crate) structs: HashMap<(ItemId, Vec<GenericArg>), (StructId, Progress)>,
     pub(crate) struct_origin: HashMap<StructId, (ItemId, Vec<GenericArg>)>,
+    /// How many pointers deep in a type expression the walk is.
+    pub(crate) behind_pointer: u32,
+    /// How many structures, each inside the next, are being given their fields.
+    pub(crate) completing: u32,
+    pub(crate) unfinished: Vec<(ItemId, Vec<GenericArg>)>,
+    pub(crate) unsealed: Vec<StructId>,
     pub(crate) enums: HashMap<ItemId, State<TypeId>>,
     pub(crate) instances: HashMap<(ItemId, Vec<GenericArg>), FunctionId>,
     pub(crate) pending: VecDeque<functions::Pending>,
@@ -126,6 +143,10 @@ impl<'a> Checker<'a> {
             const_tables: HashMap::new(),
             structs: HashMap::new(),
             struct_origin: HashMap::new(),
+            behind_pointer: 0,
+            completing: 0,
+            unfinished: Vec::new(),
+            unsealed: Vec::new(),
             enums: HashMap::new(),
             instances: HashMap::new(),
             pending: VecDeque::new(),

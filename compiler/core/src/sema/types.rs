@@ -3,21 +3,30 @@
 use super::attributes::Target;
 use super::body::Body;
 use super::items::{ItemId, twice};
-use super::{Env, GenericArg, State, suggest};
+use super::{Env, GenericArg, Progress, State, suggest};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{EnumDef, Field, Float, Int, Scalar, Space, StructDef, Type, TypeId, TypeTable};
+use crate::types::{EnumDef, Field, Float, Int, Predeclared, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The most bytes that a type may have: what a 32-bit signed offset reaches.
 const MAX_TYPE_BYTES: u64 = i32::MAX as u64;
 
+/// Most values that a type is made of.
+const MAX_PARTS: u64 = 65_536;
+
+/// The deepest types; later phases walk them recursively.
+const MAX_TYPE_DEPTH: u32 = 32;
+
 /// A built-in type by its name.
 pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> {
     if let Some(id) = scalar_type(name) {
         return Some(TypeTable::scalar(id));
+    }
+    if let Some(structure) = Predeclared::from_name(name) {
+        return Some(types.predeclared(structure));
     }
     Some(match name {
         "void" => TypeTable::VOID,
@@ -74,6 +83,12 @@ const TYPE_NAMES: &[&str] = &[
     "cudaStream_t",
     "cudaEvent_t",
     "cudaTextureObject_t",
+    "cudaSurfaceObject_t",
+    "cudaPos",
+    "cudaExtent",
+    "cudaPitchedPtr",
+    "cudaMemcpy3DParms",
+    "cudaFuncAttributes",
 ];
 
 /// What people write for our types.
@@ -106,11 +121,26 @@ const FOREIGN_TYPES: &[(&str, &str)] = &[
 impl Body<'_, '_> {
     /// The type of a type expression; poison after an error. Any type, also those that variables cannot have.
     pub(crate) fn resolve_type(&mut self, ty: &ast::TypeExpr) -> TypeId {
+        let id = self.resolve_type_inner(ty);
+        if self.checker.behind_pointer == 0 && self.checker.completing == 0 {
+            self.checker.finish_structs();
+        }
+        if self.checker.types.depth(id) > MAX_TYPE_DEPTH {
+            let message = format!("pointers, arrays and structures nest at most {MAX_TYPE_DEPTH} deep");
+            self.report(Diagnostic::new(Code::E0303, ty.span, message));
+            return TypeTable::POISON;
+        }
+        id
+    }
+
+    fn resolve_type_inner(&mut self, ty: &ast::TypeExpr) -> TypeId {
         match &ty.kind {
             ast::TypeKind::Error => TypeTable::POISON,
             ast::TypeKind::Path(path) => self.resolve_path_type(path),
             ast::TypeKind::Pointer { space, is_const, pointee } => {
+                self.checker.behind_pointer += 1;
                 let inner = self.resolve_type(pointee);
+                self.checker.behind_pointer -= 1;
                 if inner == TypeTable::POISON {
                     return inner;
                 }
@@ -230,7 +260,7 @@ impl Body<'_, '_> {
         let Some(args) = self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span) else {
             return TypeTable::POISON;
         };
-        self.checker.struct_type(id, &args, path.span)
+        self.checker.struct_type(id, &args)
     }
 
     /// Explicit compile-time arguments, checked against the parameters.
@@ -295,31 +325,63 @@ impl Body<'_, '_> {
 }
 
 impl super::Checker<'_> {
-    /// The instance of a structure. A structure that contains itself is reported at `span`.
-    pub(crate) fn struct_type(&mut self, id: ItemId, args: &[GenericArg], span: Span) -> TypeId {
+    /// The instance of a structure. Behind a pointer its fields may still be missing: [`Checker::finish_structs`] fills them in, so
+    /// that structures which point at each other do not nest.
+    pub(crate) fn struct_type(&mut self, id: ItemId, args: &[GenericArg]) -> TypeId {
+        let Some(ast::Item { kind: ast::ItemKind::Struct(decl), .. }) = self.items.get(id) else { return TypeTable::POISON };
         let key = (id, args.to_vec());
-        match self.structs.get(&key) {
-            Some(State::Done(done)) => return self.types.intern(Type::Struct(*done)),
-            Some(State::Busy) => {
-                // behind a pointer a structure may name itself: it has an id from the start
-                let message = "this structure contains itself";
-                self.report(
-                    Diagnostic::new(Code::E0221, span, message)
-                        .help("a pointer to itself is fine: write `*global` before the name"),
-                );
-                return TypeTable::POISON;
+        let (sid, progress) = match self.structs.get(&key) {
+            Some(known) => *known,
+            None => {
+                let name = self.instance_name(&decl.name.name, args);
+                let sid = self.types.add_struct(StructDef { name, fields: Vec::new(), align: 0, span: decl.name.span });
+                self.struct_origin.insert(sid, key.clone());
+                self.structs.insert(key.clone(), (sid, Progress::Named));
+                (sid, Progress::Named)
             }
-            None => {}
-        }
-        let Some(ast::Item { kind: ast::ItemKind::Struct(decl), attributes, .. }) = self.items.get(id) else {
-            return TypeTable::POISON;
         };
-        let name = self.instance_name(&decl.name.name, args);
-        let def = StructDef { name, fields: Vec::new(), align: 0, span: decl.name.span };
-        let sid = self.types.add_struct(def);
-        self.struct_origin.insert(sid, key.clone());
+        if progress == Progress::Named {
+            if self.behind_pointer > 0 {
+                self.unfinished.push(key);
+            } else {
+                self.complete_struct(&key);
+            }
+        }
+        self.types.intern(Type::Struct(sid))
+    }
+
+    /// Completes the structures that were only pointed at so far, and seals what is complete.
+    pub(crate) fn finish_structs(&mut self) {
+        // so that completing one does not start this anew
+        self.completing += 1;
+        while let Some(key) = self.unfinished.pop() {
+            self.complete_struct(&key);
+        }
+        self.completing -= 1;
+        for sid in std::mem::take(&mut self.unsealed) {
+            self.types.seal(sid);
+            self.check_struct_size(sid);
+        }
+    }
+
+    fn complete_struct(&mut self, key: &(ItemId, Vec<GenericArg>)) {
+        let (id, args) = (key.0, key.1.as_slice());
+        let Some(ast::Item { kind: ast::ItemKind::Struct(decl), attributes, .. }) = self.items.get(id) else { return };
+        let sid = match self.structs.get_mut(key) {
+            Some((sid, progress)) if *progress == Progress::Named => {
+                *progress = Progress::Begun;
+                *sid
+            }
+            _ => return,
+        };
+        if self.completing > MAX_TYPE_DEPTH {
+            let message = format!("pointers, arrays and structures nest at most {MAX_TYPE_DEPTH} deep");
+            self.report(Diagnostic::new(Code::E0303, decl.name.span, message));
+            return;
+        }
         let ty = self.types.intern(Type::Struct(sid));
-        self.structs.insert(key.clone(), State::Done(sid));
+        let behind_pointer = std::mem::take(&mut self.behind_pointer);
+        self.completing += 1;
         let env = bind(&decl.generics, args);
         let mut body = Body::for_item(self, env);
         let align = body.attributes(attributes, Target::Struct).align;
@@ -345,7 +407,7 @@ impl super::Checker<'_> {
                 Some(field) => (field.ty, field.span),
                 None => continue,
             };
-            if body.checker.contains_struct(field_ty, sid, 0) {
+            if body.checker.types.has_part(field_ty, &mut |part| part == ty) {
                 let message = "this structure contains itself";
                 body.report(
                     Diagnostic::new(Code::E0221, field_span, message)
@@ -360,23 +422,29 @@ impl super::Checker<'_> {
             def.fields = fields;
             def.align = align;
         }
-        ty
+        self.completing -= 1;
+        self.behind_pointer = behind_pointer;
+        self.unsealed.push(sid);
+        if self.completing == 0 && self.behind_pointer == 0 {
+            self.finish_structs();
+        }
     }
 
-    /// Whether a value of type `ty` has a value of the structure inside, not behind a pointer.
-    fn contains_struct(&self, ty: TypeId, wanted: crate::types::StructId, depth: usize) -> bool {
-        if depth > 64 {
-            return true;
-        }
-        match self.types.get(ty) {
-            Type::Struct(id) if *id == wanted => true,
-            Type::Struct(id) => {
-                let fields = self.types.struct_def(*id).map(|def| def.fields.as_slice()).unwrap_or_default();
-                fields.iter().any(|field| self.contains_struct(field.ty, wanted, depth + 1))
-            }
-            Type::Array { element, .. } => self.contains_struct(*element, wanted, depth + 1),
-            _ => false,
-        }
+    fn check_struct_size(&mut self, sid: StructId) {
+        let Some(span) = self.types.struct_def(sid).map(|def| def.span) else { return };
+        let ty = self.types.intern(Type::Struct(sid));
+        let size = self.types.layout(ty, crate::types::layout::PointerWidth::W64).size;
+        let parts = self.types.parts(ty);
+        let message = if size > MAX_TYPE_BYTES {
+            format!("this structure takes {size} bytes; a type has at most {MAX_TYPE_BYTES}")
+        } else if parts > MAX_PARTS {
+            format!("this structure is made of {parts} values; a type has at most {MAX_PARTS}, where an array counts as one")
+        } else if self.types.depth(ty) > MAX_TYPE_DEPTH {
+            format!("pointers, arrays and structures nest at most {MAX_TYPE_DEPTH} deep")
+        } else {
+            return;
+        };
+        self.report(Diagnostic::new(Code::E0303, span, message).help("large data belongs into device memory: use a pointer"));
     }
 
     /// The type of an enumeration.

@@ -68,6 +68,16 @@ impl Layout {
     }
 }
 
+impl super::Sealed {
+    const fn layout(&self, width: PointerWidth) -> Layout {
+        let [narrow, wide] = self.layouts;
+        match width {
+            PointerWidth::W32 => narrow,
+            PointerWidth::W64 => wide,
+        }
+    }
+}
+
 impl TypeTable {
     /// Size and alignment of a type. `void`, `[T]`, strings and poison take no room.
     #[must_use]
@@ -86,7 +96,10 @@ impl TypeTable {
                 Layout { size: element.size.saturating_mul(*len), align: element.align }
             }
             Type::Unsized { element } => Layout { size: 0, align: self.layout(*element, width).align },
-            Type::Struct(id) => self.struct_def(*id).map_or(Layout::EMPTY, |def| self.struct_layout(def, width).0),
+            Type::Struct(id) => match self.sealed(*id) {
+                Some(sealed) => sealed.layout(width),
+                None => self.struct_def(*id).map_or(Layout::EMPTY, |def| self.struct_layout(def, width).0),
+            },
             Type::Enum(id) => self.enum_def(*id).map_or(Layout::EMPTY, |def| Layout::natural(def.repr.bits() / 8)),
         }
     }

@@ -3,11 +3,16 @@
 //! - [`Type`] and [`TypeTable`]: what types there are. A [`TypeId`] is equal exactly when the types are.
 //! - [`layout`]: size, alignment and offsets; one function serves kernels, launches, hosts, executor and bindings.
 //! - `display`: types as the user writes them.
+//! - [`Predeclared`]: structures of the CUDA runtime.
 
 mod display;
 pub mod layout;
+mod predeclared;
+
+pub use predeclared::Predeclared;
 
 use crate::source::Span;
+use layout::{Layout, PointerWidth};
 use std::collections::HashMap;
 
 /// An interned [`Type`] of one [`TypeTable`].
@@ -174,7 +179,17 @@ pub struct TypeTable {
     types: Vec<Type>,
     ids: HashMap<Type, TypeId>,
     structs: Vec<StructDef>,
+    sealed: Vec<Option<Sealed>>,
     enums: Vec<EnumDef>,
+}
+
+/// What follows from a structure's fields.
+#[derive(Clone, Debug)]
+struct Sealed {
+    /// For 32-bit and 64-bit pointers.
+    layouts: [Layout; 2],
+    depth: u32,
+    parts: u64,
 }
 
 macro_rules! well_known {
@@ -250,7 +265,7 @@ impl Default for TypeTable {
             align: 0,
             span: Span::default(),
         };
-        Self { types, ids, structs: vec![dim3], enums: Vec::new() }
+        Self { types, ids, structs: vec![dim3], sealed: Vec::new(), enums: Vec::new() }
     }
 }
 
@@ -364,6 +379,100 @@ impl TypeTable {
             Type::Pointer { space, pointee, constant } => Some((*space, *pointee, *constant)),
             _ => None,
         }
+    }
+
+    /// Remembers what follows from a structure's fields, after they are all there: walking them anew each time would take time
+    /// exponential in the nesting of types. The structures inside are sealed first.
+    pub fn seal(&mut self, id: StructId) {
+        if self.sealed(id).is_some() {
+            return;
+        }
+        let inside: Vec<StructId> = match self.struct_def(id) {
+            Some(def) => def.fields.iter().filter_map(|field| self.struct_inside(field.ty)).filter(|inner| *inner != id).collect(),
+            None => return,
+        };
+        for inner in inside {
+            self.seal(inner);
+        }
+        let Some(def) = self.structs.get(id.0 as usize) else { return };
+        let sealed = Sealed {
+            layouts: [PointerWidth::W32, PointerWidth::W64].map(|width| self.struct_layout(def, width).0),
+            depth: 1 + def.fields.iter().map(|field| self.depth(field.ty)).max().unwrap_or(0),
+            parts: def.fields.iter().fold(0, |sum: u64, field| sum.saturating_add(self.parts(field.ty))),
+        };
+        let index = id.0 as usize;
+        if self.sealed.len() <= index {
+            self.sealed.resize(index + 1, None);
+        }
+        if let Some(slot) = self.sealed.get_mut(index) {
+            *slot = Some(sealed);
+        }
+    }
+
+    /// The structure that a value is, or that an array's elements are.
+    fn struct_inside(&self, mut ty: TypeId) -> Option<StructId> {
+        while let Type::Array { element, .. } | Type::Unsized { element } = self.get(ty) {
+            ty = *element;
+        }
+        match self.get(ty) {
+            Type::Struct(id) => Some(*id),
+            _ => None,
+        }
+    }
+
+    fn sealed(&self, id: StructId) -> Option<&Sealed> {
+        self.sealed.get(id.0 as usize)?.as_ref()
+    }
+
+    /// How many pointers, arrays and structures lie in each other; what a pointer to a structure points at does not count.
+    #[must_use]
+    pub fn depth(&self, mut ty: TypeId) -> u32 {
+        let mut depth = 0;
+        loop {
+            ty = match self.get(ty) {
+                Type::Pointer { pointee, .. } if matches!(self.get(*pointee), Type::Struct(_)) => return depth + 1,
+                Type::Pointer { pointee: inner, .. } | Type::Array { element: inner, .. } | Type::Unsized { element: inner } => *inner,
+                Type::Struct(id) => return depth + self.sealed(*id).map_or(1, |sealed| sealed.depth),
+                _ => return depth,
+            };
+            depth += 1;
+        }
+    }
+
+    /// How many scalars a value is made of, where an array counts as one element.
+    #[must_use]
+    pub fn parts(&self, mut ty: TypeId) -> u64 {
+        while let Type::Array { element, .. } | Type::Unsized { element } = self.get(ty) {
+            ty = *element;
+        }
+        match self.get(ty) {
+            Type::Struct(id) => self.sealed(*id).map_or(1, |sealed| sealed.parts),
+            _ => 1,
+        }
+    }
+
+    /// Whether a value of type `ty` has a part, itself included, for which `is_wanted` says so. Pointers are not followed.
+    #[must_use]
+    pub fn has_part(&self, ty: TypeId, is_wanted: &mut dyn FnMut(TypeId) -> bool) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        let mut waiting = vec![ty];
+        while let Some(ty) = waiting.pop() {
+            if !seen.insert(ty) {
+                continue;
+            }
+            if is_wanted(ty) {
+                return true;
+            }
+            match self.get(ty) {
+                Type::Array { element, .. } | Type::Unsized { element } => waiting.push(*element),
+                Type::Struct(id) => {
+                    let fields = self.struct_def(*id).map(|def| def.fields.as_slice()).unwrap_or_default();
+                    waiting.extend(fields.iter().map(|field| field.ty));
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// The integer that a value is computed with: integers themselves, `bool` as `u8`, enumerations, `cudaError_t` as `i32`.
