@@ -2,7 +2,8 @@
 
 CARGO ?= cargo
 HELLO := lang-tests/run/nested_hello.cdp
-DEMO  := target/demo
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+DEMO  := $(BUILT)/demo
 # one architecture for the demonstration's files; `make demo ARCH=sm_80` for another
 ARCH  ?= sm_90
 
@@ -26,7 +27,7 @@ build: setup ## build the compiler (target/release/cdpc)
 	$(CARGO) build --release --package cdpc
 
 demo: build ## compile, show, link and run lang-tests/run/nested_hello.cdp
-	@scripts/demo.sh "target/release/cdpc" $(HELLO) $(DEMO) $(ARCH)
+	@scripts/demo.sh $(BUILT)/release/cdpc $(HELLO) $(DEMO) $(ARCH)
 
 test: setup ## run every test
 	INSTA_UPDATE=no $(CARGO) $(TEST) --workspace
@@ -41,7 +42,7 @@ check: setup ## formatting and lints, warnings are errors
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 bench-compile: build ## compare compile times with nvcc's, whole process, in one run
-	@python3 scripts/bench_compile.py target/release/cdpc
+	@python3 scripts/bench_compile.py $(BUILT)/release/cdpc
 
 clean: ## remove what was built; the toolkit in .cuda stays
 	$(CARGO) clean

@@ -1,11 +1,9 @@
 //! `run` and `test`: output, verdicts, exit codes; on the reference executor, which is everywhere.
 
-mod common;
-
 use std::io::Write as _;
 use std::process::Stdio;
 
-use common::{Place, finish};
+use crate::common::{Place, finish};
 
 const PROGRAM: &str = r#"
 kernel fill(out: *global i32, value: i32) {

@@ -1,12 +1,10 @@
 //! The command line as a user meets it: exit codes, bad input, artefacts, formats.
 
-mod common;
-
 use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use common::{DEAD_LAUNCH, FLAT, NESTED, Place, finish};
+use crate::common::{DEAD_LAUNCH, FLAT, NESTED, Place, finish};
 
 #[test]
 fn wrong_arguments_exit_with_2() {

@@ -1,0 +1,9 @@
+//! The command line as its users meet it.
+//!
+//! - `cli`: exit codes, bad input, artefacts, formats
+//! - `run`: `run` and `test`
+//! - `common`: starting `cdpc` in a folder of its own
+
+mod cli;
+mod common;
+mod run;
