@@ -109,7 +109,12 @@ impl<'c> Emit<'_, '_, 'c> {
         let builder = self.emitter.builder;
         match param {
             RuntimeParam::Value(ty) => self.passed_param(self.value(arg, span)?, ty),
-            RuntimeParam::Out(_) | RuntimeParam::OutPointer | RuntimeParam::Address | RuntimeParam::ConstAddress => {
+            RuntimeParam::Out(_)
+            | RuntimeParam::OutPointer
+            | RuntimeParam::Address
+            | RuntimeParam::ConstAddress
+            | RuntimeParam::InStruct(_)
+            | RuntimeParam::OutStruct(_) => {
                 Ok(self.body.address_cast(self.value(arg, span)?, Space::Generic)?)
             }
             RuntimeParam::Size => Ok(self.body.int_cast(self.value(arg, span)?, builder.size_type(), false)?),
@@ -124,6 +129,8 @@ impl<'c> Emit<'_, '_, 'c> {
                 Ok(value)
             }
             RuntimeParam::Kernel => self.value(arg, span),
+            // the one call with such a parameter is a launch by now
+            RuntimeParam::Struct(_) => self.emitter.malformed("a structure of the runtime by value", span),
         }
     }
 }

@@ -264,6 +264,8 @@ fn runtime() -> String {
                 RuntimeParam::Size => "size".to_owned(),
                 RuntimeParam::Dim3 => "dim3".to_owned(),
                 RuntimeParam::Kernel => "kernel".to_owned(),
+                RuntimeParam::Struct(which) => which.name().to_owned(),
+                RuntimeParam::InStruct(which) | RuntimeParam::OutStruct(which) => format!("&{}", which.name()),
             })
             .collect();
         let side = match call.side() {
@@ -333,6 +335,8 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "streams", constants(NamedKind::Stream)),
         ("language.md", "stream-flags", constants(NamedKind::StreamFlag)),
         ("language.md", "event-flags", constants(NamedKind::EventFlag)),
+        ("language.md", "record-flags", constants(NamedKind::RecordFlag)),
+        ("language.md", "occupancy-flags", constants(NamedKind::OccupancyFlag)),
         ("language.md", "limits", constants(NamedKind::Limit)),
         ("language.md", "copy-kinds", constants(NamedKind::CopyKind)),
         ("language.md", "cache", constants(NamedKind::Cache)),

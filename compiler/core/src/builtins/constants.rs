@@ -1,7 +1,7 @@
 //! CUDA's named values. Names and numbers are those of the CUDA 13.0 headers.
 
 use crate::types::{TypeId, TypeTable};
-use NamedKind::{Attribute, Cache, CopyKind, EventFlag, Limit, StreamFlag};
+use NamedKind::{Attribute, Cache, CopyKind, EventFlag, Limit, OccupancyFlag, RecordFlag, StreamFlag};
 
 /// What a named value is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +14,10 @@ pub enum NamedKind {
     StreamFlag,
     /// A flag of `cudaEventCreateWithFlags`.
     EventFlag,
+    /// A flag of `cudaEventRecordWithFlags`.
+    RecordFlag,
+    /// A flag of `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
+    OccupancyFlag,
     /// A limit of `cudaDeviceSetLimit`.
     Limit,
     /// A direction of `cudaMemcpyAsync`.
@@ -42,7 +46,7 @@ impl NamedConstant {
         match self.kind {
             NamedKind::Error => TypeTable::CUDA_ERROR,
             NamedKind::Stream => TypeTable::STREAM,
-            StreamFlag | EventFlag => TypeTable::U32,
+            StreamFlag | EventFlag | RecordFlag | OccupancyFlag => TypeTable::U32,
             Limit | CopyKind | Cache | Attribute => TypeTable::I32,
         }
     }
@@ -102,6 +106,10 @@ const OTHERS: &[(&str, NamedKind, u32)] = &[
     ("cudaEventBlockingSync", EventFlag, 1),
     ("cudaEventDisableTiming", EventFlag, 2),
     ("cudaEventInterprocess", EventFlag, 4),
+    ("cudaEventRecordDefault", RecordFlag, 0),
+    ("cudaEventRecordExternal", RecordFlag, 1),
+    ("cudaOccupancyDefault", OccupancyFlag, 0),
+    ("cudaOccupancyDisableCachingOverride", OccupancyFlag, 1),
     ("cudaLimitStackSize", Limit, 0),
     ("cudaLimitPrintfFifoSize", Limit, 1),
     ("cudaLimitMallocHeapSize", Limit, 2),

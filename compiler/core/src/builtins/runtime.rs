@@ -2,7 +2,7 @@
 //!
 //! Every call but the ones noted returns `cudaError_t`.
 
-use crate::types::{TypeId, TypeTable};
+use crate::types::{Predeclared, TypeId, TypeTable};
 
 /// Where a call may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +34,14 @@ pub enum RuntimeParam {
     Size,
     /// A value of `dim3` by value.
     Dim3,
-    /// A kernel's address.
+    /// A kernel's address; in source its name.
     Kernel,
+    /// A structure of the runtime by value.
+    Struct(Predeclared),
+    /// An address where the call reads such a structure.
+    InStruct(Predeclared),
+    /// An address where the call writes such a structure.
+    OutStruct(Predeclared),
 }
 
 macro_rules! runtime {
@@ -95,6 +101,10 @@ const OUT_U64: RuntimeParam = RuntimeParam::Out(TypeTable::U64);
 const OUT_F32: RuntimeParam = RuntimeParam::Out(TypeTable::F32);
 const OUT_STREAM: RuntimeParam = RuntimeParam::Out(TypeTable::STREAM);
 const OUT_EVENT: RuntimeParam = RuntimeParam::Out(TypeTable::EVENT);
+const PITCHED: RuntimeParam = RuntimeParam::Struct(Predeclared::PitchedPtr);
+const EXTENT: RuntimeParam = RuntimeParam::Struct(Predeclared::Extent);
+const PARMS_3D: RuntimeParam = RuntimeParam::InStruct(Predeclared::Memcpy3DParms);
+const OUT_ATTRIBUTES: RuntimeParam = RuntimeParam::OutStruct(Predeclared::FuncAttributes);
 
 runtime! {
     // both sides
@@ -107,6 +117,7 @@ runtime! {
     StreamWaitEvent "cudaStreamWaitEvent" Both (STREAM, EVENT, U32) -> CUDA_ERROR "what follows in the stream waits for the event";
     EventCreateWithFlags "cudaEventCreateWithFlags" Both (OUT_EVENT, U32) -> CUDA_ERROR "makes an event; on the device it needs cudaEventDisableTiming";
     EventRecord "cudaEventRecord" Both (EVENT, STREAM) -> CUDA_ERROR "the event stands for all work in the stream so far";
+    EventRecordWithFlags "cudaEventRecordWithFlags" Both (EVENT, STREAM, U32) -> CUDA_ERROR "the same with flags: `cudaEventRecordDefault`";
     EventDestroy "cudaEventDestroy" Both (EVENT) -> CUDA_ERROR "gives an event back";
     GetDevice "cudaGetDevice" Both (OUT_I32) -> CUDA_ERROR "the current device's ordinal";
     GetDeviceCount "cudaGetDeviceCount" Both (OUT_I32) -> CUDA_ERROR "how many devices there are";
@@ -117,6 +128,15 @@ runtime! {
     Malloc "cudaMalloc" Both (OutPointer, Size) -> CUDA_ERROR "device memory; in device code from the heap of cudaLimitMallocHeapSize";
     Free "cudaFree" Both (Address) -> CUDA_ERROR "gives memory of cudaMalloc back";
     MemcpyAsync "cudaMemcpyAsync" Both (Address, ConstAddress, Size, I32, STREAM) -> CUDA_ERROR "copies bytes within device memory";
+    Memcpy2DAsync "cudaMemcpy2DAsync" Both (Address, Size, ConstAddress, Size, Size, Size, I32, STREAM) -> CUDA_ERROR "copies rows of a width in bytes; each side has its pitch";
+    Memcpy3DAsync "cudaMemcpy3DAsync" Both (PARMS_3D, STREAM) -> CUDA_ERROR "copies slices of rows between pitched pointers";
+    MemsetAsync "cudaMemsetAsync" Both (Address, I32, Size, STREAM) -> CUDA_ERROR "fills bytes with the value's lowest one";
+    Memset2DAsync "cudaMemset2DAsync" Both (Address, Size, I32, Size, Size, STREAM) -> CUDA_ERROR "fills rows: pitch, value, width in bytes, height";
+    Memset3DAsync "cudaMemset3DAsync" Both (PITCHED, I32, EXTENT, STREAM) -> CUDA_ERROR "fills slices of rows of pitched memory";
+    FuncGetAttributes "cudaFuncGetAttributes" Both (OUT_ATTRIBUTES, Kernel) -> CUDA_ERROR "what a kernel needs and may have";
+    OccupancyMaxActiveBlocks "cudaOccupancyMaxActiveBlocksPerMultiprocessor" Both (OUT_I32, Kernel, I32, Size) -> CUDA_ERROR "how many blocks of so many threads and so much dynamic shared memory a multiprocessor runs at once";
+    OccupancyMaxActiveBlocksWithFlags "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" Both (OUT_I32, Kernel, I32, Size, U32) -> CUDA_ERROR "the same with flags: `cudaOccupancyDefault`";
+    OccupancyMaxPotentialBlockSize "cudaOccupancyMaxPotentialBlockSize" Both (OUT_I32, OUT_I32, Kernel, Size, I32) -> CUDA_ERROR "the fewest blocks that fill the device, and the block size that does it; shared bytes and the largest block size may be left out";
     // device only
     DeviceMalloc "malloc" Device (Size) -> VOID_POINTER "memory from the device heap, null when there is none left";
     DeviceFree "free" Device (Address) -> VOID "gives memory of malloc back";

@@ -71,7 +71,7 @@ impl Scan {
 
     fn expression(&mut self, expression: &Expr) {
         match &expression.kind {
-            ExprKind::Const(_) | ExprKind::Register(_) | ExprKind::Fence(_) => {}
+            ExprKind::Const(_) | ExprKind::Register(_) | ExprKind::Fence(_) | ExprKind::Kernel(_) => {}
             ExprKind::Read(place, _) => self.place(place),
             ExprKind::AddressOf(place) => {
                 if let Some(flag) = root(place).and_then(|variable| self.taken.get_mut(variable.0 as usize)) {

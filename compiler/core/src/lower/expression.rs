@@ -11,6 +11,7 @@ impl Lowering<'_> {
     pub(super) fn value(&mut self, expression: &Expr) -> Operand {
         match &expression.kind {
             ExprKind::Const(constant) => Operand::Const(constant.clone()),
+            ExprKind::Kernel(kernel) => Operand::Function(*kernel),
             ExprKind::Read(place, _) => {
                 if let Some(register) = self.register(place) {
                     self.note_read(place);

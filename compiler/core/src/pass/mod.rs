@@ -2,12 +2,14 @@
 //!
 //! 1. [`const_fold`]: what can be computed now
 //! 2. [`simplify`]: constant branches folded, unreachable blocks removed, dead launches with them
-//! 3. [`lower_launches`]: launches of device code become calls of the device runtime
+//! 3. [`lower_launches`]: launches of device code become calls of the device runtime; `runtime` before that replaces calls which the
+//!    device runtime does not do as it should
 //!
 //! A pass keeps the rules of [`crate::verify`].
 
 mod const_fold;
 mod launch;
+mod runtime;
 mod simplify;
 #[cfg(test)]
 mod tests;

@@ -218,6 +218,8 @@ pub enum ExprKind {
     Fence(MemoryScope),
     /// A warp operation with all its operands (defaults filled in).
     Warp(WarpOp, Vec<Expr>),
+    /// A kernel's address; only as an argument of a runtime call.
+    Kernel(FunctionId),
     /// A CUDA runtime call with the arguments as [`RuntimeFn::params`] asks.
     Runtime(RuntimeFn, Vec<Expr>),
     /// `printf(format, args)`, arguments promoted.

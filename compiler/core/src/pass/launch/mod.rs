@@ -88,6 +88,7 @@ pub struct LaunchSite {
 /// are in the order of the functions and of the source within each.
 #[must_use]
 pub fn lower_launches(module: &mut Module, options: &LaunchOptions) -> (Vec<LaunchSite>, Diagnostics) {
+    crate::pass::runtime::lower(module, &ModuleInfo::new(module));
     let info = ModuleInfo::new(module);
     let mut diagnostics = size::check(module, &info, options);
     let layouts: Vec<Option<ParamsLayout>> = module

@@ -1,0 +1,221 @@
+//! Calls of the CUDA runtime: the tables of [`crate::builtins`] say what each takes (CUDA programming guide 5.6.4).
+
+use super::body::{Body, is_poison, poison};
+use super::sides::Place as SidePlace;
+use crate::builtins::{RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::Const;
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::typed::{Expr, ExprKind};
+use crate::types::{Space, TypeId, TypeTable};
+
+/// What the last arguments are where they are left out, as CUDA's headers say.
+fn defaults(call: RuntimeFn) -> Vec<Const> {
+    match call {
+        RuntimeFn::OccupancyMaxPotentialBlockSize => vec![Const::u64(0), Const::bits(TypeTable::I32, 0)],
+        _ => Vec::new(),
+    }
+}
+
+impl Body<'_, '_> {
+    pub(super) fn runtime(&mut self, call: RuntimeFn, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
+        let name = call.name();
+        self.check_side(call, name_span);
+        let params = call.params();
+        let defaults = defaults(call);
+        if !self.count(name, args, params.len() - defaults.len(), params.len(), span) {
+            return self.skip_args(args, span);
+        }
+        let mut typed: Vec<Expr> = params.iter().zip(args).map(|(param, arg)| self.runtime_arg(*param, arg)).collect();
+        if typed.iter().any(is_poison) {
+            return poison(span);
+        }
+        let left_out = params.len() - typed.len();
+        let filled = defaults.iter().skip(defaults.len().saturating_sub(left_out));
+        typed.extend(filled.map(|default| super::expr::const_expr(default.clone(), span)));
+        self.check_flags(call, &typed);
+        Expr { kind: ExprKind::Runtime(call, typed), ty: call.result(), span }
+    }
+
+    fn check_side(&mut self, call: RuntimeFn, span: Span) {
+        let name = call.name();
+        match call {
+            RuntimeFn::DeviceSynchronize => {
+                let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a child grid")
+                    .label("no such call in a kernel")
+                    .help("consume what the child wrote in a tail launch: `consume<<<1, 256, 0, cudaStreamTailLaunch>>>(…)`")
+                    .note("CUDA programming guide 4.18.4.2.3: device-side `cudaDeviceSynchronize` does not exist in CDP2");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::StreamSynchronize | RuntimeFn::EventSynchronize => {
+                let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a stream or an event")
+                    .label("no such call in a kernel")
+                    .help("order streams with events, and consume results in a tail launch")
+                    .note("CUDA programming guide 4.18.4.2.2, 4.18.4.2.3");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::EventElapsedTime => self.missing_on_device(
+                name,
+                span,
+                "device events measure nothing; read `globaltimer()` or `clock64()`",
+                "4.18.4.2.2",
+            ),
+            RuntimeFn::DeviceSetLimit => {
+                self.missing_on_device(name, span, "limits are set by the host before it launches", "4.18.5.2.1");
+            }
+            RuntimeFn::DeviceReset => {
+                self.missing_on_device(name, span, "only the host gives a device back", "4.18.4.2.4");
+            }
+            _ => match call.side() {
+                Side::Host => self.needs_host(span, name),
+                Side::Device => self.needs_device(span, name),
+                Side::Both | Side::Internal => {}
+            },
+        }
+    }
+
+    fn missing_on_device(&mut self, name: &str, span: Span, help: &str, section: &str) {
+        let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
+            .help(help)
+            .note(format!("CUDA programming guide {section}"));
+        self.wrong_on(SidePlace::Device, diagnostic);
+    }
+
+    fn runtime_arg(&mut self, param: RuntimeParam, arg: &ast::Arg) -> Expr {
+        match param {
+            RuntimeParam::Value(TypeTable::STREAM) => self.stream_arg(&arg.value),
+            RuntimeParam::Value(ty) => self.expr_as(&arg.value, ty),
+            RuntimeParam::Size => match self.integer(&arg.value, "a size is an integer") {
+                Some(size) => self.cast_int(size, TypeTable::U64),
+                None => poison(arg.span),
+            },
+            RuntimeParam::Out(ty) => self.address_of_a(ty, false, arg),
+            RuntimeParam::OutStruct(which) => {
+                let ty = self.checker.types.predeclared(which);
+                self.address_of_a(ty, false, arg)
+            }
+            RuntimeParam::InStruct(which) => {
+                let ty = self.checker.types.predeclared(which);
+                self.address_of_a(ty, true, arg)
+            }
+            RuntimeParam::Struct(which) => {
+                let ty = self.checker.types.predeclared(which);
+                self.expr_as(&arg.value, ty)
+            }
+            RuntimeParam::Kernel => self.kernel_address(&arg.value),
+            RuntimeParam::OutPointer => self.out_pointer(arg),
+            RuntimeParam::Address | RuntimeParam::ConstAddress => {
+                let constant = param == RuntimeParam::ConstAddress;
+                let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, constant);
+                let typed = self.expr(&arg.value, Some(wanted));
+                if let Some((space @ (Space::Shared | Space::Local), _, _)) = self.checker.types.pointee(typed.ty) {
+                    let message = format!("the device runtime cannot reach {} memory", space.name());
+                    self.report(
+                        Diagnostic::new(Code::E0501, arg.span, message)
+                            .help("use global memory")
+                            .note("CUDA programming guide 4.18.3.3, 4.18.3.4"),
+                    );
+                    return poison(arg.span);
+                }
+                self.coerce(typed, wanted, &arg.value)
+            }
+            RuntimeParam::Dim3 => poison(arg.span),
+        }
+    }
+
+    /// `&s`, where a call reads or writes a value of a type.
+    fn address_of_a(&mut self, ty: TypeId, only_read: bool, arg: &ast::Arg) -> Expr {
+        let wanted = self.checker.types.pointer(Space::Generic, ty, only_read);
+        let typed = self.expr(&arg.value, None);
+        if typed.ty == ty && ty != TypeTable::POISON {
+            let message = format!("the call {} here and needs the address", if only_read { "reads" } else { "writes" });
+            let text = self.text(arg.span);
+            let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
+            self.report(diagnostic.fix("take the address", arg.span, format!("&{text}")));
+            return poison(arg.span);
+        }
+        self.coerce(typed, wanted, &arg.value)
+    }
+
+    /// `&p` where `p` is a pointer to global memory or a generic one.
+    fn out_pointer(&mut self, arg: &ast::Arg) -> Expr {
+        let typed = self.expr(&arg.value, None);
+        if is_poison(&typed) {
+            return typed;
+        }
+        let inner = self
+            .checker
+            .types
+            .pointee(typed.ty)
+            .and_then(|(_, inner, _)| self.checker.types.pointee(inner).map(|p| (inner, p.0)));
+        let Some((inner, Space::Global | Space::Generic)) = inner else {
+            let message = format!("the address of a `*global` pointer is needed, this is `{}`", self.show(typed.ty));
+            self.report(Diagnostic::new(Code::E0203, arg.span, message).help("declare `var p: *global f32;` and pass `&p`"));
+            return poison(arg.span);
+        };
+        let wanted = self.checker.types.pointer(Space::Generic, inner, false);
+        self.coerce(typed, wanted, &arg.value)
+    }
+
+    /// A stream; 0 is the NULL stream.
+    pub(crate) fn stream_arg(&mut self, arg: &ast::Expr) -> Expr {
+        if let ast::ExprKind::Int { value: 0, suffix: None } = &arg.without_parens().kind {
+            return super::expr::const_expr(Const::bits(TypeTable::STREAM, 0), arg.span);
+        }
+        let typed = self.expr(arg, Some(TypeTable::STREAM));
+        let stream = self.coerce(typed, TypeTable::STREAM, arg);
+        if let Some(handle) = special_stream(&stream)
+            && handle != 0
+        {
+            self.needs_device(
+                arg.span,
+                if handle == STREAM_TAIL_LAUNCH { "cudaStreamTailLaunch" } else { "cudaStreamFireAndForget" },
+            );
+        }
+        stream
+    }
+
+    /// What R10 says of flags and special streams, where it is known.
+    fn check_flags(&mut self, call: RuntimeFn, args: &[Expr]) {
+        match call {
+            RuntimeFn::StreamCreateWithFlags => {
+                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 1)) else {
+                    return;
+                };
+                let diagnostic = Diagnostic::new(Code::E0408, flags.span, "device streams need `cudaStreamNonBlocking`")
+                    .fix("say so", flags.span, "cudaStreamNonBlocking")
+                    .note("CUDA programming guide 4.18.2.3: the implicit NULL stream orders nothing but itself");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::EventCreateWithFlags => {
+                let Some(flags) = args.get(1).filter(|flags| self.int_value(flags).is_some_and(|value| value != 2)) else {
+                    return;
+                };
+                let diagnostic = Diagnostic::new(Code::E0409, flags.span, "device events need `cudaEventDisableTiming`")
+                    .fix("say so", flags.span, "cudaEventDisableTiming")
+                    .note("CUDA programming guide 4.18.4.2.2: device events order streams and measure nothing");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            RuntimeFn::EventRecord | RuntimeFn::EventRecordWithFlags | RuntimeFn::StreamWaitEvent => {
+                let stream = if call == RuntimeFn::StreamWaitEvent { args.first() } else { args.get(1) };
+                let Some(stream) = stream.filter(|stream| special_stream(stream).is_some_and(|handle| handle != 0)) else {
+                    return;
+                };
+                let name = if special_stream(stream) == Some(STREAM_TAIL_LAUNCH) { "tail" } else { "fire-and-forget" };
+                let diagnostic = Diagnostic::new(Code::E0410, stream.span, format!("events do not work on the {name} stream"))
+                    .help("use a stream made by `cudaStreamCreateWithFlags`")
+                    .note("CUDA programming guide 4.18.2.3");
+                self.wrong_on(SidePlace::Device, diagnostic);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The handle of a stream that is known: 0, tail or fire-and-forget.
+pub(crate) fn special_stream(stream: &Expr) -> Option<u32> {
+    let ExprKind::Const(constant) = &stream.kind else { return None };
+    let handle = u32::try_from(constant.as_bits()?).ok()?;
+    matches!(handle, 0 | STREAM_TAIL_LAUNCH | STREAM_FIRE_AND_FORGET).then_some(handle)
+}

@@ -1,0 +1,174 @@
+//! Structures that calls of the CUDA runtime take and fill, under CUDA's names; layouts as in `driver_types.h` of CUDA 13.0.
+//!
+//! A table gets one of them when a program first names it, so that programs that use none are as they would be without.
+
+use super::{Field, StructDef, Type, TypeId, TypeTable};
+use crate::source::Span;
+
+/// A structure of the CUDA runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Predeclared {
+    /// `cudaPos`: a position in elements or bytes.
+    Pos,
+    /// `cudaExtent`: a size; the width is in bytes for linear memory.
+    Extent,
+    /// `cudaPitchedPtr`: rows in linear memory.
+    PitchedPtr,
+    /// `cudaMemcpy3DParms`: what `cudaMemcpy3DAsync` copies.
+    Memcpy3DParms,
+    /// `cudaFuncAttributes`: what `cudaFuncGetAttributes` tells.
+    FuncAttributes,
+}
+
+/// The type of a field: `size_t`, `int`, an address, an array of `int`s, or another of these structures.
+#[derive(Clone, Copy)]
+enum Part {
+    Size,
+    Int,
+    Address,
+    Ints(u64),
+    Struct(Predeclared),
+}
+
+impl Predeclared {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Pos, Self::Extent, Self::PitchedPtr, Self::Memcpy3DParms, Self::FuncAttributes];
+
+    /// CUDA's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pos => "cudaPos",
+            Self::Extent => "cudaExtent",
+            Self::PitchedPtr => "cudaPitchedPtr",
+            Self::Memcpy3DParms => "cudaMemcpy3DParms",
+            Self::FuncAttributes => "cudaFuncAttributes",
+        }
+    }
+
+    /// The structure with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|structure| structure.name() == name)
+    }
+
+    const fn fields(self) -> &'static [(&'static str, Part)] {
+        match self {
+            Self::Pos => &[("x", Part::Size), ("y", Part::Size), ("z", Part::Size)],
+            Self::Extent => &[("width", Part::Size), ("height", Part::Size), ("depth", Part::Size)],
+            Self::PitchedPtr => {
+                &[("ptr", Part::Address), ("pitch", Part::Size), ("xsize", Part::Size), ("ysize", Part::Size)]
+            }
+            Self::Memcpy3DParms => &[
+                ("srcArray", Part::Address),
+                ("srcPos", Part::Struct(Self::Pos)),
+                ("srcPtr", Part::Struct(Self::PitchedPtr)),
+                ("dstArray", Part::Address),
+                ("dstPos", Part::Struct(Self::Pos)),
+                ("dstPtr", Part::Struct(Self::PitchedPtr)),
+                ("extent", Part::Struct(Self::Extent)),
+                ("kind", Part::Int),
+            ],
+            Self::FuncAttributes => &[
+                ("sharedSizeBytes", Part::Size),
+                ("constSizeBytes", Part::Size),
+                ("localSizeBytes", Part::Size),
+                ("maxThreadsPerBlock", Part::Int),
+                ("numRegs", Part::Int),
+                ("ptxVersion", Part::Int),
+                ("binaryVersion", Part::Int),
+                ("cacheModeCA", Part::Int),
+                ("maxDynamicSharedSizeBytes", Part::Int),
+                ("preferredShmemCarveout", Part::Int),
+                ("clusterDimMustBeSet", Part::Int),
+                ("requiredClusterWidth", Part::Int),
+                ("requiredClusterHeight", Part::Int),
+                ("requiredClusterDepth", Part::Int),
+                ("clusterSchedulingPolicyPreference", Part::Int),
+                ("nonPortableClusterSizeAllowed", Part::Int),
+                ("reserved", Part::Ints(16)),
+            ],
+        }
+    }
+}
+
+impl TypeTable {
+    /// The type of a structure of the CUDA runtime, which is added when it is not there yet.
+    pub fn predeclared(&mut self, which: Predeclared) -> TypeId {
+        let known = self.structs().iter().position(|def| self.matches(def, which));
+        if let Some(known) = known {
+            return self.intern(Type::Struct(super::StructId(super::index32(known))));
+        }
+        let mut fields = Vec::new();
+        for (name, part) in which.fields() {
+            let ty = match part {
+                Part::Size => Self::U64,
+                Part::Int => Self::I32,
+                Part::Address => Self::VOID_POINTER,
+                Part::Ints(len) => self.array(Self::I32, *len),
+                Part::Struct(inner) => self.predeclared(*inner),
+            };
+            fields.push(Field { name: (*name).to_owned(), ty, align: 0, span: Span::default() });
+        }
+        let id = self.add_struct(StructDef { name: which.name().to_owned(), fields, align: 0, span: Span::default() });
+        self.intern(Type::Struct(id))
+    }
+
+    /// Whether a type is this structure of the CUDA runtime. A program's own of the same name and with the same fields is as good.
+    #[must_use]
+    pub fn is_predeclared(&self, ty: TypeId, which: Predeclared) -> bool {
+        match self.get(ty) {
+            Type::Struct(id) => self.struct_def(*id).is_some_and(|def| self.matches(def, which)),
+            _ => false,
+        }
+    }
+
+    fn matches(&self, def: &StructDef, which: Predeclared) -> bool {
+        let parts = which.fields();
+        def.name == which.name()
+            && def.align == 0
+            && def.fields.len() == parts.len()
+            && def.fields.iter().zip(parts).all(|(field, (name, part))| field.name == *name && self.is_part(field.ty, *part))
+    }
+
+    fn is_part(&self, ty: TypeId, part: Part) -> bool {
+        match part {
+            Part::Size => ty == Self::U64,
+            Part::Int => ty == Self::I32,
+            Part::Address => ty == Self::VOID_POINTER,
+            Part::Ints(count) => matches!(self.get(ty), Type::Array { element: Self::I32, len } if *len == count),
+            Part::Struct(inner) => self.is_predeclared(ty, inner),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::layout::PointerWidth;
+
+    #[test]
+    fn layouts_are_those_of_the_headers() {
+        let mut types = TypeTable::new();
+        let sizes: Vec<(u64, u32)> = Predeclared::ALL
+            .into_iter()
+            .map(|which| {
+                let ty = types.predeclared(which);
+                let layout = types.layout(ty, PointerWidth::W64);
+                (layout.size, layout.align)
+            })
+            .collect();
+        assert_eq!(sizes, [(24, 8), (24, 8), (32, 8), (160, 8), (144, 8)]);
+    }
+
+    #[test]
+    fn each_is_there_once_and_only_when_asked_for() {
+        let mut types = TypeTable::new();
+        let before = types.structs().len();
+        let parms = types.predeclared(Predeclared::Memcpy3DParms);
+        assert_eq!(types.predeclared(Predeclared::Memcpy3DParms), parms);
+        assert!(types.is_predeclared(parms, Predeclared::Memcpy3DParms));
+        assert!(!types.is_predeclared(parms, Predeclared::Extent));
+        assert_eq!(types.structs().len(), before + 4);
+    }
+}
