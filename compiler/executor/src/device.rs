@@ -1,10 +1,16 @@
 //! What host code needs of a device. The reference executor is one; the command line makes another of a GPU.
 
 use crate::fault::Allocation;
+use crate::occupancy::KernelAttributes;
 use cdp_core::diag::Diagnostic;
 
 /// A number that `cudaError_t` has; 0 is success.
 pub type CudaError = i32;
+
+/// `cudaErrorInvalidValue`
+const INVALID_VALUE: CudaError = 1;
+/// `cudaErrorNotSupported`
+const NOT_SUPPORTED: CudaError = 801;
 
 /// A launch by host code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +58,31 @@ pub trait Device {
 
     /// Copies within device memory in a stream.
     fn copy(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> CudaError;
+
+    /// Fills device memory with a byte, in a stream.
+    fn fill(&mut self, address: u64, value: u8, bytes: u64, stream: u64) -> CudaError {
+        let error = self.stream_synchronize(stream);
+        let Ok(bytes) = usize::try_from(bytes) else { return INVALID_VALUE };
+        if error == 0 { self.write(address, &vec![value; bytes]) } else { error }
+    }
+
+    /// What a kernel needs, by its symbol.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidDeviceFunction` for a symbol that is no kernel, `cudaErrorNotSupported` where the device does not tell, or
+    /// the context's error.
+    fn kernel_attributes(&mut self, _kernel: &str) -> Result<KernelAttributes, CudaError> {
+        Err(NOT_SUPPORTED)
+    }
+
+    /// How many blocks of so many threads, with so much dynamic shared memory in bytes, run at once on a multiprocessor; `flags` are
+    /// those of `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for a block that cannot be, and as [`Device::kernel_attributes`].
+    fn active_blocks(&mut self, _kernel: &str, _threads: i32, _shared: u64, _flags: u32) -> Result<i32, CudaError> {
+        Err(NOT_SUPPORTED)
+    }
 
     /// Address and size in bytes of a global or constant variable, by its symbol.
     ///

@@ -69,6 +69,13 @@ pub enum FaultKind {
         /// Where it was given back.
         freed: Span,
     },
+    /// A read of memory that was never written.
+    Unwritten {
+        /// The read.
+        access: Access,
+        /// The memory.
+        of: Allocation,
+    },
     /// An access to memory that belongs to another thread or block.
     Private {
         /// The access.
@@ -260,6 +267,7 @@ impl FaultKind {
             Self::Handle(_) => Code::E0734,
             Self::Unsupported(_) => Code::E0735,
             Self::Output(_) => Code::E0736,
+            Self::Unwritten { .. } => Code::E0741,
         }
     }
 
@@ -310,6 +318,10 @@ impl FaultKind {
                 .label(format!("{} of {}", was.position(*access), was.describe()))
                 .also(was.span, "made here")
                 .also(*freed, "given back here"),
+            Self::Unwritten { access, of } => new("read of memory that was never written".to_owned())
+                .label(format!("{} of {}", of.position(*access), of.describe()))
+                .also(of.span, "made here")
+                .help("`device(T, n)` is zeroed; memory of `malloc`, `cudaMalloc` and `shared` is not"),
             Self::Private { access, whose } => new(format!("{} of {whose}", access.verb())).label(access.done()).note(PRIVATE),
             Self::PrivateArgument { parameter, space } => new(format!("a pointer to {space} memory is passed to a kernel"))
                 .label(format!("parameter `{parameter}`"))

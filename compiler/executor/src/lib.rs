@@ -12,6 +12,7 @@
 //! - [`host`]: `host fn` and `test` bodies
 //! - [`cpu`]: grids, blocks, warps, streams, the launch pool
 //! - [`mod@format`]: `printf`
+//! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in; [`fault`]: what can go wrong
 
 pub mod address;
@@ -25,8 +26,10 @@ pub mod format;
 pub mod host;
 mod interp;
 mod math;
+pub mod occupancy;
 mod print;
 mod program;
+mod transfer;
 
 pub use cpu::{CpuDevice, CpuOptions, Schedule};
 pub use device::{CudaError, Device, KernelLaunch};

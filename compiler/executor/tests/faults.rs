@@ -61,6 +61,14 @@ fn device_memory_given_back() {
 }
 
 #[test]
+fn reads_of_what_was_never_written() {
+    check("let p = malloc(64) as *global i32;\np[0] = 1;\nx[0] = p[0];\nx[1] = p[1];", &["E0741@5 p[1]"]);
+    check("shared s: [i32; 4];\ns[zero] = 1;\nx[0] = s[0];\nx[1] = s[zero + 1];", &["E0741@5 s[zero + 1]"]);
+    check("shared s: [i32; 4];\natomicAdd(&s[zero], 1);", &["E0741@3 atomicAdd(&s[zero], 1)"]);
+    check("x[0] = x[1];", &[]);
+}
+
+#[test]
 fn barriers_that_not_every_thread_reaches() {
     let block = |body: &str| {
         format!(

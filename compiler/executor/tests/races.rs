@@ -150,6 +150,14 @@ fn host_work_in_two_streams() {
 }
 
 #[test]
+fn what_was_never_written_is_reported_once_and_no_race() {
+    let text = "kernel k(x: *global i32) {\n    shared s: [i32; 64];\n    let t = threadIdx.x as i32;\n    x[t] = s[t];\n}\nhost fn main() { let x = device(i32, 64); k<<<1, 64>>>(x); cudaDeviceSynchronize(); }\n";
+    let ran = support::compile(text).run_scheduled("main", None, Schedule::Late, true);
+    let codes: Vec<&str> = ran.outcome.diagnostics.iter().map(|d| d.code.id()).collect();
+    assert_eq!(codes, ["E0741"], "{}", ran.rendering);
+}
+
+#[test]
 fn a_report_shows_both_sides_and_the_missing_edge() {
     let text = "kernel child(x: *global i32) {\n    x[1] += 1;\n}\nkernel parent(x: *global i32) {\n    x[threadIdx.x] = 1;\n    if threadIdx.x == 0 { child<<<1, 1>>>(x); }\n}\nhost fn main() { let x = device(i32, 64); parent<<<1, 64>>>(x); cudaDeviceSynchronize(); }\n";
     let ran = support::compile(text).run_scheduled("main", None, Schedule::Late, true);

@@ -8,6 +8,7 @@ use super::races::{Races, Sync};
 use super::schedule::Schedule;
 use super::warp;
 use super::world::World;
+use super::written::Written;
 use crate::address::shared_base;
 use crate::code::{Effect, Slot};
 use crate::fault::{Fault, FaultKind};
@@ -61,6 +62,8 @@ pub(super) struct BlockState {
     /// Distinguishes its shared memory from other blocks'.
     pub number: u32,
     pub shared: Vec<u8>,
+    /// Which bytes of it have a value.
+    pub written: Written,
     /// Its place among the blocks that races are looked for in.
     pub place: u32,
     /// Barriers that it has passed.
@@ -99,7 +102,15 @@ pub(super) fn run(
         Some(races) => races.start_block(first, count as u32, run.id, index),
         None => 0,
     };
-    let state = BlockState { index, linear, number: machine.blocks, shared: vec![0; shared], place, epoch: 0 };
+    let state = BlockState {
+        index,
+        linear,
+        number: machine.blocks,
+        shared: vec![0; shared],
+        written: Written::none(shared as u64),
+        place,
+        epoch: 0,
+    };
     let mut states = Vec::with_capacity(count);
     let mut lane = 0;
     let mut thread = first;

@@ -5,6 +5,7 @@
 //! the set of nodes that its next one waits for; an event is a copy of such a set.
 
 use super::races::Point;
+use crate::transfer::Transfer;
 use cdp_core::source::Span;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -17,11 +18,7 @@ pub(super) struct NodeId(pub u32);
 #[derive(Debug)]
 pub(super) enum Work {
     Grid(Grid),
-    Copy {
-        to: u64,
-        from: u64,
-        bytes: u64,
-    },
+    Transfer(Transfer),
     /// Done, or thrown away.
     Nothing,
 }

@@ -29,6 +29,24 @@ pub(super) const MAX_THREADS: u64 = 1024;
 /// A pool smaller than this is made this large (cdp2 rule R20).
 const MIN_POOL: u64 = 32;
 
+/// The compute capability, 10 times the major number plus the minor one.
+pub(super) const ARCHITECTURE: i32 = 90;
+
+/// How many blocks of so many threads and bytes of shared memory a multiprocessor of an H200 has room for.
+pub(super) fn active_blocks(threads: i32, shared: u64) -> i32 {
+    const THREADS: i32 = 2048;
+    const BLOCKS: i32 = 32;
+    const SHARED: u64 = 233_472;
+    /// What the system keeps of each block's.
+    const RESERVED: u64 = 1024;
+    let by_threads = THREADS / ((threads + 31) / 32 * 32);
+    let by_shared = i32::try_from(SHARED / (shared + RESERVED)).unwrap_or(BLOCKS);
+    by_threads.min(by_shared).min(BLOCKS)
+}
+
+/// `cudaDevAttrMultiProcessorCount`
+pub(super) const MULTIPROCESSORS: i32 = 16;
+
 /// Limits that the host may set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -147,6 +165,14 @@ mod tests {
         assert_eq!(attribute(10, 0), Ok(32));
         assert_eq!(attribute(10, 1), Err(INVALID_DEVICE));
         assert_eq!(attribute(-1, 0), Err(INVALID_VALUE));
+    }
+
+    #[test]
+    fn blocks_fit_by_threads_blocks_and_shared_memory() {
+        assert_eq!(active_blocks(1024, 0), 2);
+        assert_eq!(active_blocks(33, 0), 32);
+        assert_eq!(active_blocks(100, 0), 16);
+        assert_eq!(active_blocks(32, 48 << 10), 4);
     }
 
     #[test]

@@ -11,8 +11,11 @@ use super::streams::Streams;
 use crate::device::CudaError;
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::Thread;
+use crate::occupancy::KernelAttributes;
 use crate::program::Program;
+use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
+use cdp_core::ir::FunctionKind;
 use cdp_core::source::Span;
 use cdp_core::types::Space;
 use cdp_core::types::layout::round_up;
@@ -58,6 +61,8 @@ pub(super) struct Machine {
     kernels: HashMap<u32, Arc<Kernel>>,
     /// Errors in device code that nobody looked at: each place and error once, and how often.
     unseen: Vec<(Fault, NodeId, u64)>,
+    /// Reads of what was not written, each place once, where races are looked for.
+    unwritten: Vec<(Fault, NodeId, u32)>,
     /// Memory of threads, to be used again.
     pub threads: Vec<Thread>,
     pub blocks: u32,
@@ -97,7 +102,7 @@ impl Machine {
             let (element, element_size) = variable.element.clone();
             let what = format!("the variable `{}`", variable.name);
             let allocation = Allocation { address: 0, size: variable.size, what, element, element_size, span: variable.span };
-            let address = memory.allocate(allocation, false).unwrap_or(0);
+            let address = memory.allocate(allocation, false, false).unwrap_or(0);
             if let Ok(bytes) = memory.at(Access { address, size: variable.size, write: true }) {
                 bytes.copy_from_slice(&variable.init);
             }
@@ -126,6 +131,7 @@ impl Machine {
             events: 0,
             kernels: HashMap::new(),
             unseen: Vec::new(),
+            unwritten: Vec::new(),
             threads: Vec::new(),
             blocks: 0,
             thread_number: 0,
@@ -152,7 +158,7 @@ impl Machine {
         let Some((id, work)) = self.graph.next(place) else { return false };
         let result = match work {
             Work::Grid(grid) => self.grid(id, grid),
-            Work::Copy { to, from, bytes } => self.copy(id, to, from, bytes).map_err(|kind| self.copy_fault(id, *kind)),
+            Work::Transfer(transfer) => self.transfer(id, &transfer).map_err(|kind| self.copy_fault(id, *kind)),
             Work::Nothing => Ok(()),
         };
         match result {
@@ -212,25 +218,57 @@ impl Machine {
         }
     }
 
-    fn copy(&mut self, id: NodeId, to: u64, from: u64, bytes: u64) -> Step {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let reads = Access { address: from, size: bytes, write: false };
-        let writes = Access { address: to, size: bytes, write: true };
-        let source = self.memory.at(reads)?.to_vec();
-        self.memory.at_by_host(writes)?.copy_from_slice(&source);
+    /// A copy or fill whose turn has come; for races, it is a grid of one thread.
+    fn transfer(&mut self, id: NodeId, transfer: &Transfer) -> Step {
+        let mut follow = None;
         if let Some(races) = &mut self.races {
-            // a copy is a grid of one thread
-            self.thread_number += 1;
-            let thread = self.thread_number;
-            let block = races.start_block(thread, 1, id, [0; 3]);
+            self.thread_number = self.thread_number.wrapping_add(1);
+            let block = races.start_block(self.thread_number, 1, id, [0; 3]);
             let at = Where { node: id, block, epoch: 0, site: self.graph.site(id) };
-            let me = Sync::new(thread, thread);
-            races.access(reads, None, at, &me, &self.graph);
-            races.access(writes, None, at, &me, &self.graph);
+            follow = Some((at, Sync::new(self.thread_number, self.thread_number)));
+        }
+        for row in transfer.rows() {
+            let writes = Access { address: row.to, size: row.bytes, write: true };
+            let reads = row.from.map(|address| Access { address, size: row.bytes, write: false });
+            match reads {
+                Some(reads) => self.memory.copy(writes, reads)?,
+                None => self.memory.at_by_host(writes)?.fill(transfer.value()),
+            }
+            if let (Some(races), Some((at, me))) = (&mut self.races, &follow) {
+                for access in reads.into_iter().chain([writes]) {
+                    races.access(access, None, *at, me, &self.graph);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// What a kernel needs, as `cudaFuncGetAttributes` tells.
+    pub(super) fn attributes(&mut self, function: u32) -> Result<KernelAttributes, CudaError> {
+        let code = self.program.code(function).filter(|code| code.kind == FunctionKind::Kernel);
+        let bounds = code.ok_or(limits::INVALID_DEVICE_FUNCTION)?.launch_bounds;
+        let most = bounds.map_or(limits::MAX_THREADS, |(threads, _)| u64::from(threads).clamp(1, limits::MAX_THREADS));
+        let shared_bytes = self.kernel(function).static_size;
+        Ok(KernelAttributes {
+            shared_bytes,
+            max_threads: most as i32,
+            ptx_version: limits::ARCHITECTURE,
+            binary_version: limits::ARCHITECTURE,
+            max_dynamic_shared: limits::MAX_SHARED.saturating_sub(shared_bytes) as i32,
+            ..KernelAttributes::default()
+        })
+    }
+
+    /// How many blocks fit a multiprocessor by threads, blocks and shared memory; registers are none here.
+    pub(super) fn active_blocks(&mut self, function: u32, threads: i32, shared: u64) -> Result<i32, CudaError> {
+        let attributes = self.attributes(function)?;
+        if threads <= 0 {
+            return Err(limits::INVALID_VALUE);
+        }
+        if threads > attributes.max_threads || shared > u64::from(attributes.max_dynamic_shared.unsigned_abs()) {
+            return Ok(0);
+        }
+        Ok(limits::active_blocks(threads, attributes.shared_bytes + shared))
     }
 
     fn copy_fault(&self, id: NodeId, kind: FaultKind) -> Box<Fault> {
@@ -277,9 +315,22 @@ impl Machine {
         }
     }
 
+    /// Remembers a read of what was not written, at a step.
+    pub(super) fn unwritten(&mut self, id: NodeId, site: u32, fault: Fault) {
+        if !self.unwritten.iter().any(|(.., known)| *known == site) {
+            self.unwritten.push((fault, id, site));
+        }
+    }
+
     /// Reports races, and starts afresh: the host has waited.
     fn report_races(&mut self) {
         let Some(mut races) = self.races.take() else { return };
+        for (fault, id, site) in std::mem::take(&mut self.unwritten) {
+            if !races.found.iter().any(|race| race.is_at(site)) {
+                let diagnostic = self.with_launches(id, fault.diagnostic());
+                self.diagnostics.push(diagnostic);
+            }
+        }
         for race in std::mem::take(&mut races.found) {
             let name = |node| {
                 let kernel = self.graph.kernel(node).and_then(|kernel| self.program.code(kernel));

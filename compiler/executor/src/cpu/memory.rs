@@ -1,5 +1,6 @@
 //! Device memory: every allocation with where it was made, so that an access outside of it can say so.
 
+use super::written::Written;
 use crate::address::NULL_PAGE;
 use crate::fault::{Access, Allocation, FaultKind, Step};
 use cdp_core::source::Span;
@@ -24,6 +25,8 @@ struct Piece {
     info: Allocation,
     /// From the heap of `cudaLimitMallocHeapSize`.
     heap: bool,
+    /// What was written of it; none where all of it has a value from the start.
+    written: Option<Written>,
 }
 
 /// All of it.
@@ -46,8 +49,8 @@ impl Memory {
         Self { pieces: Vec::new(), last: 0, next: BASE, used: 0, heap_used: 0, freed: Vec::new() }
     }
 
-    /// A zeroed piece; none when there is no room.
-    pub(super) fn allocate(&mut self, mut info: Allocation, heap: bool) -> Option<u64> {
+    /// A piece, whose bytes are zero but do not count as written where `unwritten` says so; none when there is no room.
+    pub(super) fn allocate(&mut self, mut info: Allocation, heap: bool, unwritten: bool) -> Option<u64> {
         let size = usize::try_from(info.size).ok()?;
         if info.size > CAPACITY.saturating_sub(self.used) {
             return None;
@@ -62,7 +65,8 @@ impl Memory {
             self.heap_used += info.size;
         }
         info.address = base;
-        self.pieces.push(Piece { base, bytes, read_only: false, info, heap });
+        let written = unwritten.then(|| Written::none(info.size));
+        self.pieces.push(Piece { base, bytes, read_only: false, info, heap, written });
         Some(base)
     }
 
@@ -121,6 +125,12 @@ impl Memory {
         }
     }
 
+    /// Whether an access may be, without making it.
+    pub(super) fn check(&mut self, access: Access) -> Step {
+        let read_only = self.find(access)?.read_only;
+        if access.write && read_only { Err(Box::new(FaultKind::ReadOnly(access))) } else { Ok(()) }
+    }
+
     /// The bytes of an access.
     #[inline]
     pub(super) fn at(&mut self, access: Access) -> Step<&mut [u8]> {
@@ -128,16 +138,53 @@ impl Memory {
         if access.write && piece.read_only {
             return Err(Box::new(FaultKind::ReadOnly(access)));
         }
-        let start = (access.address - piece.base) as usize;
+        let offset = access.address - piece.base;
+        if access.write
+            && let Some(written) = &mut piece.written
+        {
+            written.set(offset, access.size);
+        }
+        let start = offset as usize;
         match piece.bytes.get_mut(start..start + access.size as usize) {
             Some(bytes) => Ok(bytes),
             None => Err(Box::new(FaultKind::OutOfBounds { access, near: None })),
         }
     }
 
+    /// Whether the bytes of a read have ever been written.
+    #[inline]
+    pub(super) fn check_written(&mut self, access: Access) -> Step {
+        let piece = self.find(access)?;
+        match &piece.written {
+            Some(written) if !written.all(access.address - piece.base, access.size) => {
+                Err(Box::new(FaultKind::Unwritten { access, of: piece.info.clone() }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies bytes; what was not written stays so.
+    pub(super) fn copy(&mut self, to: Access, from: Access) -> Step {
+        let piece = self.find(from)?;
+        let offset = from.address - piece.base;
+        let written = piece.written.clone();
+        let bytes = self.at(from)?.to_vec();
+        self.at_by_host(to)?.copy_from_slice(&bytes);
+        let piece = self.find(to)?;
+        if let (Some(mine), Some(theirs)) = (&mut piece.written, &written) {
+            mine.copy(to.address - piece.base, theirs, offset, from.size);
+        }
+        Ok(())
+    }
+
     /// The bytes of an access by the host, which may write constants.
     pub(super) fn at_by_host(&mut self, access: Access) -> Step<&mut [u8]> {
         let piece = self.find(access)?;
+        if access.write
+            && let Some(written) = &mut piece.written
+        {
+            written.set(access.address - piece.base, access.size);
+        }
         let start = (access.address - piece.base) as usize;
         match piece.bytes.get_mut(start..start + access.size as usize) {
             Some(bytes) => Ok(bytes),
@@ -200,8 +247,8 @@ mod tests {
     #[test]
     fn memory_starts_zeroed_and_keeps_what_is_written() {
         let mut memory = Memory::new();
-        let a = memory.allocate(buffer(16), false).unwrap();
-        let b = memory.allocate(buffer(16), false).unwrap();
+        let a = memory.allocate(buffer(16), false, false).unwrap();
+        let b = memory.allocate(buffer(16), false, false).unwrap();
         memory.at(access(a + 4, 4, true)).unwrap().copy_from_slice(&[1, 2, 3, 4]);
         assert_eq!(memory.at(access(a, 8, false)).unwrap(), [0, 0, 0, 0, 1, 2, 3, 4]);
         assert_eq!(memory.at(access(b, 4, false)).unwrap(), [0; 4]);
@@ -210,7 +257,7 @@ mod tests {
     #[test]
     fn an_access_outside_names_the_nearest_piece() {
         let mut memory = Memory::new();
-        let a = memory.allocate(buffer(40), false).unwrap();
+        let a = memory.allocate(buffer(40), false, false).unwrap();
         for (address, size) in [(a + 40, 4), (a + 38, 4), (a - 4, 4), (a + 40, 0)] {
             let fault = memory.at(access(address, size, false)).unwrap_err();
             assert!(matches!(*fault, FaultKind::OutOfBounds { near: Some(near), .. } if near.address == a), "{address:#x}");
@@ -221,20 +268,20 @@ mod tests {
     #[test]
     fn memory_that_was_given_back_is_remembered() {
         let mut memory = Memory::new();
-        let a = memory.allocate(buffer(40), true).unwrap();
+        let a = memory.allocate(buffer(40), true, false).unwrap();
         assert_eq!(memory.heap_used(), 40);
         memory.free(a, Span::default()).unwrap();
         assert_eq!(memory.heap_used(), 0);
         assert!(matches!(*memory.at(access(a, 4, false)).unwrap_err(), FaultKind::Freed { .. }));
         assert!(matches!(*memory.free(a, Span::default()).unwrap_err(), FaultKind::Freed { .. }));
-        let b = memory.allocate(buffer(40), true).unwrap();
+        let b = memory.allocate(buffer(40), true, false).unwrap();
         assert_ne!(a, b);
     }
 
     #[test]
     fn constants_are_written_by_the_host_only() {
         let mut memory = Memory::new();
-        let a = memory.allocate(buffer(8), false).unwrap();
+        let a = memory.allocate(buffer(8), false, false).unwrap();
         memory.protect(a);
         assert!(memory.at_by_host(access(a, 4, true)).is_ok());
         assert!(memory.at(access(a, 4, false)).is_ok());
@@ -242,8 +289,23 @@ mod tests {
     }
 
     #[test]
+    fn what_was_never_written_is_known() {
+        let mut memory = Memory::new();
+        let a = memory.allocate(buffer(40), false, true).unwrap();
+        let b = memory.allocate(buffer(40), false, true).unwrap();
+        memory.at(access(a + 4, 4, true)).unwrap().fill(1);
+        assert!(memory.check_written(access(a + 4, 4, false)).is_ok());
+        assert!(matches!(*memory.check_written(access(a + 6, 4, false)).unwrap_err(), FaultKind::Unwritten { .. }));
+        memory.copy(access(b, 40, true), access(a, 40, false)).unwrap();
+        assert!(memory.check_written(access(b + 4, 4, false)).is_ok());
+        assert!(memory.check_written(access(b, 4, false)).is_err());
+        memory.at_by_host(access(b, 40, true)).unwrap();
+        assert!(memory.check_written(access(b, 40, false)).is_ok());
+    }
+
+    #[test]
     fn more_than_there_is_cannot_be_had() {
         let mut memory = Memory::new();
-        assert_eq!(memory.allocate(buffer(1 << 50), false), None);
+        assert_eq!(memory.allocate(buffer(1 << 50), false, false), None);
     }
 }

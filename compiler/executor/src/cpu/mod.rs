@@ -11,7 +11,7 @@
 //! - `block`: threads, barriers; `warp`: warp operations
 //! - `world`: what a thread reaches; `runtime`: the calls that it makes
 //! - `races`: accesses that nothing orders
-//! - `memory`: allocations; `limits`: limits and attributes
+//! - `memory`: allocations; `written`: which bytes have a value; `limits`: limits and attributes
 
 mod block;
 mod graph;
@@ -24,11 +24,15 @@ mod schedule;
 mod streams;
 mod warp;
 mod world;
+mod written;
 
 use crate::device::{CudaError, Device, KernelLaunch};
 use crate::fault::{Access, Allocation};
+use crate::occupancy::KernelAttributes;
 use crate::program::Program;
+use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
+use cdp_core::ir::FunctionKind;
 use cdp_core::source::Span;
 use graph::{Grid, Work};
 use machine::Machine;
@@ -72,6 +76,12 @@ impl CpuDevice {
             return Err(error);
         }
         self.machine.memory.at_by_host(access).map_err(|_| limits::INVALID_VALUE)
+    }
+
+    /// The kernel with this symbol.
+    fn kernel(&self, symbol: &str) -> Option<u32> {
+        let mut functions = self.machine.program.functions.iter().zip(0u32..);
+        functions.find(|(code, _)| code.kind == FunctionKind::Kernel && code.symbol == symbol).map(|(_, id)| id)
     }
 
     /// Checks a host stream's handle.
@@ -118,7 +128,7 @@ impl Device for CpuDevice {
         let what = "a buffer".to_owned();
         let allocation =
             Allocation { address: 0, size: bytes, what, element: String::new(), element_size: 1, span: Span::default() };
-        self.machine.memory.allocate(allocation, false).ok_or(limits::MEMORY_ALLOCATION)
+        self.machine.memory.allocate(allocation, false, true).ok_or(limits::MEMORY_ALLOCATION)
     }
 
     fn describe(&mut self, allocation: &Allocation) {
@@ -189,8 +199,33 @@ impl Device for CpuDevice {
                 return limits::INVALID_VALUE;
             }
         }
-        self.machine.submit_host(Work::Copy { to, from, bytes }, stream);
+        self.machine.submit_host(Work::Transfer(Transfer::copy(to, from, bytes)), stream);
         0
+    }
+
+    fn fill(&mut self, address: u64, value: u8, bytes: u64, stream: u64) -> CudaError {
+        let error = self.check_stream(stream);
+        if error != 0 || bytes == 0 {
+            return error;
+        }
+        if self.machine.memory.at_by_host(Access { address, size: bytes, write: false }).is_err() {
+            return limits::INVALID_VALUE;
+        }
+        self.machine.submit_host(Work::Transfer(Transfer::fill(address, value, bytes)), stream);
+        0
+    }
+
+    fn kernel_attributes(&mut self, kernel: &str) -> Result<KernelAttributes, CudaError> {
+        let kernel = self.kernel(kernel).ok_or(limits::INVALID_DEVICE_FUNCTION)?;
+        self.machine.attributes(kernel)
+    }
+
+    fn active_blocks(&mut self, kernel: &str, threads: i32, shared: u64, flags: u32) -> Result<i32, CudaError> {
+        if flags > 1 {
+            return Err(limits::INVALID_VALUE);
+        }
+        let kernel = self.kernel(kernel).ok_or(limits::INVALID_DEVICE_FUNCTION)?;
+        self.machine.active_blocks(kernel, threads, shared)
     }
 
     fn global(&mut self, symbol: &str) -> Result<(u64, u64), CudaError> {
@@ -212,11 +247,7 @@ impl Device for CpuDevice {
         if error != 0 {
             return error;
         }
-        let functions = self.machine.program.functions.iter().zip(0u32..);
-        let kernel = functions
-            .into_iter()
-            .find(|(code, _)| code.kind == cdp_core::ir::FunctionKind::Kernel && code.symbol == launch.kernel);
-        let Some((_, kernel)) = kernel else { return limits::INVALID_DEVICE_FUNCTION };
+        let Some(kernel) = self.kernel(launch.kernel) else { return limits::INVALID_DEVICE_FUNCTION };
         let grid =
             Grid { kernel, grid: launch.grid, block: launch.block, shared: launch.shared, params: launch.params.to_vec() };
         let error = self.machine.check_configuration(&grid);

@@ -3,12 +3,14 @@
 use super::graph::Work;
 use super::limits;
 use super::world::{Target, World};
-use crate::address::{Region, region};
+use crate::address::{Region, is_local, region};
 use crate::code::{RuntimeCall, Slot};
 use crate::fault::{Access, Allocation, FaultKind, Step};
 use crate::interp::locals::Locals;
-use crate::interp::read_bits;
+use crate::interp::{Environment, read_bits};
+use crate::occupancy::potential_block_size;
 use crate::program::{error_name, error_text};
+use crate::transfer::{self, Words};
 use cdp_core::builtins::RuntimeFn;
 use cdp_core::source::Span;
 
@@ -66,9 +68,34 @@ impl<const TRACK: bool> World<'_, TRACK> {
             RuntimeFn::EventDestroy => self.destroy_event(a)?,
             RuntimeFn::EventRecord => self.record(a, b)?,
             RuntimeFn::StreamWaitEvent => self.wait(a, b, c)?,
-            RuntimeFn::MemcpyAsync => {
-                let (kind, stream) = (value(locals, 3), value(locals, 4));
-                self.copy(a, b, c, kind, stream, span)?
+            RuntimeFn::EventRecordWithFlags if c != 0 => limits::INVALID_VALUE,
+            RuntimeFn::EventRecordWithFlags => self.record(a, b)?,
+            RuntimeFn::MemcpyAsync
+            | RuntimeFn::Memcpy2DAsync
+            | RuntimeFn::Memcpy3DAsync
+            | RuntimeFn::MemsetAsync
+            | RuntimeFn::Memset2DAsync
+            | RuntimeFn::Memset3DAsync => self.transfer(call, locals, span)?,
+            RuntimeFn::FuncGetAttributes => match self.machine.attributes(b as u32) {
+                Ok(attributes) => self.write(a, &attributes.bytes(), locals).map(|()| 0)?,
+                Err(error) => error,
+            },
+            RuntimeFn::OccupancyMaxActiveBlocksWithFlags if value(locals, 4) > 1 => limits::INVALID_VALUE,
+            RuntimeFn::OccupancyMaxActiveBlocks | RuntimeFn::OccupancyMaxActiveBlocksWithFlags => {
+                match self.machine.active_blocks(b as u32, (c as u32).cast_signed(), value(locals, 3)) {
+                    Ok(blocks) => self.write(a, &blocks.to_le_bytes(), locals).map(|()| 0)?,
+                    Err(error) => error,
+                }
+            }
+            RuntimeFn::OccupancyMaxPotentialBlockSize => {
+                let (kernel, shared, most) = (c as u32, value(locals, 3), (value(locals, 4) as u32).cast_signed());
+                match self.potential_block_size(kernel, shared, most) {
+                    Ok((grid, block)) => {
+                        self.write(a, &grid.to_le_bytes(), locals)?;
+                        self.write(b, &block.to_le_bytes(), locals).map(|()| 0)?
+                    }
+                    Err(error) => error,
+                }
             }
             RuntimeFn::GetDevice | RuntimeFn::DeviceGetCacheConfig => self.write(a, &0i32.to_le_bytes(), locals).map(|()| 0)?,
             RuntimeFn::GetDeviceCount => self.write(a, &1i32.to_le_bytes(), locals).map(|()| 0)?,
@@ -106,7 +133,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
         }
         let allocation =
             Allocation { address: 0, size: bytes, what: what.to_owned(), element: String::new(), element_size: 1, span };
-        self.machine.memory.allocate(allocation, true)
+        self.machine.memory.allocate(allocation, true, true)
     }
 
     fn malloc(&mut self, out: u64, bytes: u64, locals: &mut Locals<'_>, span: Span) -> Step<i32> {
@@ -204,27 +231,55 @@ impl<const TRACK: bool> World<'_, TRACK> {
         Ok(0)
     }
 
-    /// Device to device only; it takes its turn in the stream.
-    fn copy(&mut self, to: u64, from: u64, bytes: u64, kind: u64, stream: u64, span: Span) -> Step<i32> {
-        const DEVICE_TO_DEVICE: u64 = 3;
-        const DEFAULT: u64 = 4;
-        let target = self.target(stream)?;
-        if !matches!(kind, DEVICE_TO_DEVICE | DEFAULT) {
+    /// The block size that fills the device, of at most `most` threads where that is not 0.
+    fn potential_block_size(&mut self, kernel: u32, shared: u64, most: i32) -> Result<(i32, i32), i32> {
+        let max_threads = self.machine.attributes(kernel)?.max_threads;
+        let most = if most > 0 { most.min(max_threads) } else { max_threads };
+        let multiprocessors = limits::attribute(limits::MULTIPROCESSORS, 0)?;
+        potential_block_size(multiprocessors, most, |threads| self.machine.active_blocks(kernel, threads, shared))
+    }
+
+    /// A copy or a fill, device to device only; it takes its turn in the stream.
+    fn transfer(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step<i32> {
+        const DEVICE_TO_DEVICE: i32 = 3;
+        const DEFAULT: i32 = 4;
+        let args: Vec<Words> = call.args.iter().map(|slot| locals.words(*slot)).collect();
+        let mut parms = Vec::new();
+        if call.call == RuntimeFn::Memcpy3DAsync {
+            let address = args.first().and_then(|words| words.first()).copied().unwrap_or(0);
+            let mut bytes = [0; 160];
+            if is_local(address) {
+                bytes.copy_from_slice(locals.at(address, 160, false)?);
+            } else {
+                self.load(address, &mut bytes)?;
+            }
+            parms = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        }
+        let request = match transfer::request(call.call, &args, &parms) {
+            Some(Ok(request)) => request,
+            Some(Err(error)) => return Ok(error),
+            None => return Ok(limits::INVALID_VALUE),
+        };
+        let target = self.target(request.stream)?;
+        if request.kind.is_some_and(|kind| !matches!(kind, DEVICE_TO_DEVICE | DEFAULT)) {
             return Ok(limits::INVALID_DIRECTION);
         }
-        if bytes == 0 {
+        if request.transfer.is_empty() {
             return Ok(0);
         }
-        for (address, write) in [(from, false), (to, true)] {
-            let access = Access { address, size: bytes, write };
-            match region(address) {
-                // checked here, where the mistake is; the bytes move when the copy's turn comes
-                Region::Device => self.machine.memory.at(access).map(|_| ())?,
-                Region::Local(_) => return Err(Box::new(FaultKind::Private { access, whose: "local memory by a copy" })),
-                Region::Shared(_) => return Err(Box::new(FaultKind::Private { access, whose: "shared memory by a copy" })),
+        for row in request.transfer.rows() {
+            let from = row.from.map(|from| (from, false));
+            for (address, write) in from.into_iter().chain([(row.to, true)]) {
+                let access = Access { address, size: row.bytes, write };
+                match region(address) {
+                    // checked here, where the mistake is; the bytes move when the transfer's turn comes
+                    Region::Device => self.machine.memory.check(access)?,
+                    Region::Local(_) => return Err(Box::new(FaultKind::Private { access, whose: "local memory by a copy" })),
+                    Region::Shared(_) => return Err(Box::new(FaultKind::Private { access, whose: "shared memory by a copy" })),
+                }
             }
         }
-        self.submit(Work::Copy { to, from, bytes }, target, span);
+        self.submit(Work::Transfer(request.transfer), target, span);
         Ok(0)
     }
 }

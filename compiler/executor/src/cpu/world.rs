@@ -8,7 +8,7 @@ use super::races::{Races, Where};
 use crate::address::{Region, region, shared_base};
 use crate::atomic;
 use crate::code::{Atomic, Effect, Launch};
-use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
 use crate::print;
@@ -65,6 +65,9 @@ impl<const TRACK: bool> World<'_, TRACK> {
         let start = (access.address & 0xffff_ffff) as usize;
         let size = self.block.shared.len() as u64;
         if let Some(bytes) = self.block.shared.get_mut(start..start.saturating_add(access.size as usize)) {
+            if access.write {
+                self.block.written.set(start as u64, access.size);
+            }
             return Ok(bytes);
         }
         let span = self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span);
@@ -77,6 +80,37 @@ impl<const TRACK: bool> World<'_, TRACK> {
             span,
         };
         Err(Box::new(FaultKind::OutOfBounds { access, near: Some(near) }))
+    }
+
+    /// Whether what is read was ever written. Where races are looked for, it is only noted: a write that nothing orders before the read may
+    /// be what is missing, and then that is the mistake to report.
+    fn check_written(&mut self, access: Access) -> Step {
+        match self.find_unwritten(access) {
+            Err(kind) if TRACK => {
+                let span = self.program.site(self.site);
+                self.machine.unwritten(self.run.id, self.site, Fault::at(*kind, span));
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn find_unwritten(&mut self, access: Access) -> Step {
+        match region(access.address) {
+            Region::Device => self.machine.memory.check_written(access),
+            Region::Shared(number) if number == self.block.number => {
+                let start = access.address & 0xffff_ffff;
+                if start + access.size > self.block.shared.len() as u64 || self.block.written.all(start, access.size) {
+                    return Ok(());
+                }
+                let span = self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span);
+                let (size, what) = (self.block.shared.len() as u64, "the block's shared memory".to_owned());
+                let address = shared_base(self.block.number);
+                let of = Allocation { address, size, what, element: String::new(), element_size: 1, span };
+                Err(Box::new(FaultKind::Unwritten { access, of }))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A call's result: for the program, for `cudaGetLastError`, and for a report if the thread never looks.
@@ -196,6 +230,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
             return Err(Box::new(FaultKind::Private { access, whose: "local memory by an atomic operation" }));
         }
         let [value, desired] = atomic.operands.map(|operand| read_bits(locals.slots, size, operand));
+        self.check_written(Access { write: false, ..access })?;
         let bytes = self.memory(access)?;
         let old = read_bits(bytes, size, 0);
         write_bits(bytes, size, 0, atomic::apply(atomic, old, value, desired));
@@ -230,6 +265,14 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
         into.copy_from_slice(self.memory(access)?);
         self.track(access, None);
         Ok(())
+    }
+
+    fn load_array<const N: usize>(&mut self, address: u64) -> Step<[u8; N]> {
+        let mut bytes = [0; N];
+        self.load(address, &mut bytes)?;
+        // scalars only: aggregates have padding, which nobody writes
+        self.check_written(Access { address, size: N as u64, write: false })?;
+        Ok(bytes)
     }
 
     fn store(&mut self, address: u64, from: &[u8]) -> Step {

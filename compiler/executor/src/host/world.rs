@@ -9,13 +9,17 @@ use crate::device::{CudaError, Device, KernelLaunch};
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
+use crate::occupancy::potential_block_size;
 use crate::print;
 use crate::program::{Program, error_name, error_text};
+use crate::transfer::{self, Request, Row, Words};
 use cdp_core::builtins::{Register, RuntimeFn};
 use cdp_core::source::Span;
 use std::io::Write;
 use std::time::Instant;
 
+/// `cudaErrorInvalidValue`
+const INVALID_VALUE: CudaError = 1;
 /// `cudaErrorInvalidMemcpyDirection`
 const INVALID_DIRECTION: CudaError = 21;
 
@@ -210,32 +214,77 @@ impl<'a> World<'a> {
         if is_local(address) { locals.store(address, from) } else { self.store(address, from) }
     }
 
-    /// `cudaMemcpyAsync`, between host variables and device memory too.
-    fn copy(&mut self, locals: &mut Locals<'_>, to: u64, from: u64, bytes: u64, kind: i32, stream: u64) -> Step<CudaError> {
-        if !(0..=4).contains(&kind) {
+    /// A copy, between host variables and device memory too, or a fill.
+    fn transfer(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>) -> Step<CudaError> {
+        let args: Vec<Words> = call.args.iter().map(|slot| locals.words(*slot)).collect();
+        let mut parms = Vec::new();
+        if call.call == RuntimeFn::Memcpy3DAsync {
+            let mut bytes = [0; 160];
+            self.read(args.first().and_then(|words| words.first()).copied().unwrap_or(0), &mut bytes, locals)?;
+            parms = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        }
+        let request = match transfer::request(call.call, &args, &parms) {
+            Some(Ok(request)) => request,
+            Some(Err(error)) => return Ok(error),
+            None => return Ok(INVALID_DIRECTION),
+        };
+        if request.kind.is_some_and(|kind| !(0..=4).contains(&kind)) {
             return Ok(INVALID_DIRECTION);
         }
-        if bytes == 0 {
+        if request.transfer.is_empty() {
             return Ok(0);
         }
-        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
-        for (address, write) in [(from, false), (to, true)] {
-            if is_local(address) {
-                locals.at(address, size, write)?;
-            } else {
-                self.memory.check(Access { address, size: bytes, write })?;
+        for row in request.transfer.rows() {
+            for (address, write) in row.from.map(|from| (from, false)).into_iter().chain([(row.to, true)]) {
+                if is_local(address) {
+                    locals.at(address, usize::try_from(row.bytes).unwrap_or(usize::MAX), write)?;
+                } else {
+                    self.memory.check(Access { address, size: row.bytes, write })?;
+                }
             }
         }
-        if is_local(to) || is_local(from) {
-            let mut copied = vec![0; size];
-            self.read(from, &mut copied, locals)?;
-            self.write(to, &copied, locals)?;
-            return Ok(0);
+        let mut error = self.memory.flush(self.device);
+        for row in request.transfer.rows() {
+            if error != 0 {
+                break;
+            }
+            error = self.row(row, &request, locals)?;
         }
-        let error = self.memory.flush(self.device);
-        let error = if error == 0 { self.device.copy(to, from, bytes, stream) } else { error };
         self.memory.stale();
         Ok(error)
+    }
+
+    /// One row of a copy or fill.
+    fn row(&mut self, row: Row, request: &Request, locals: &mut Locals<'_>) -> Step<CudaError> {
+        let size = usize::try_from(row.bytes).unwrap_or(usize::MAX);
+        match row.from {
+            Some(from) if is_local(from) || is_local(row.to) => {
+                let mut copied = vec![0; size];
+                self.read(from, &mut copied, locals)?;
+                self.write(row.to, &copied, locals)?;
+                Ok(self.memory.flush(self.device))
+            }
+            Some(from) => Ok(self.device.copy(row.to, from, row.bytes, request.stream)),
+            None if is_local(row.to) => {
+                locals.at(row.to, size, true)?.fill(request.transfer.value());
+                Ok(0)
+            }
+            None => Ok(self.device.fill(row.to, request.transfer.value(), row.bytes, request.stream)),
+        }
+    }
+
+    /// The symbol of a kernel that a call names.
+    fn symbol(&self, kernel: u64) -> &'a str {
+        self.program.code(kernel as u32).map_or("", |code| code.symbol.as_str())
+    }
+
+    fn potential_block_size(&mut self, kernel: &str, shared: u64, most: i32) -> Result<(i32, i32), CudaError> {
+        /// `cudaDevAttrMultiProcessorCount`
+        const MULTIPROCESSORS: i32 = 16;
+        let max_threads = self.device.kernel_attributes(kernel)?.max_threads;
+        let most = if most > 0 { most.min(max_threads) } else { max_threads };
+        let multiprocessors = self.device.attribute(MULTIPROCESSORS, 0)?;
+        potential_block_size(multiprocessors, most, |threads| self.device.active_blocks(kernel, threads, shared, 0))
     }
 
     fn malloc(&mut self, locals: &mut Locals<'_>, out: u64, bytes: u64, span: Span) -> Step<CudaError> {
@@ -359,10 +408,33 @@ impl<'a> World<'a> {
             }
             RuntimeFn::Malloc => self.malloc(locals, a, b, span)?,
             RuntimeFn::Free => self.free(a, span),
-            RuntimeFn::MemcpyAsync => {
-                let kind = (value(locals, 3) as u32).cast_signed();
-                let stream = value(locals, 4);
-                self.copy(locals, a, b, c, kind, stream)?
+            RuntimeFn::EventRecordWithFlags if c != 0 => INVALID_VALUE,
+            RuntimeFn::EventRecordWithFlags => self.device.event_record(a, b),
+            RuntimeFn::MemcpyAsync
+            | RuntimeFn::Memcpy2DAsync
+            | RuntimeFn::Memcpy3DAsync
+            | RuntimeFn::MemsetAsync
+            | RuntimeFn::Memset2DAsync
+            | RuntimeFn::Memset3DAsync => self.transfer(call, locals)?,
+            RuntimeFn::FuncGetAttributes => {
+                let attributes = self.device.kernel_attributes(self.symbol(b)).map(|attributes| attributes.bytes());
+                self.out(locals, a, attributes)?
+            }
+            RuntimeFn::OccupancyMaxActiveBlocks | RuntimeFn::OccupancyMaxActiveBlocksWithFlags => {
+                let flags = if call.call == RuntimeFn::OccupancyMaxActiveBlocks { 0 } else { value(locals, 4) as u32 };
+                let (threads, shared) = ((c as u32).cast_signed(), value(locals, 3));
+                let blocks = self.device.active_blocks(self.symbol(b), threads, shared, flags).map(i32::to_le_bytes);
+                self.out(locals, a, blocks)?
+            }
+            RuntimeFn::OccupancyMaxPotentialBlockSize => {
+                let (shared, most) = (value(locals, 3), (value(locals, 4) as u32).cast_signed());
+                match self.potential_block_size(self.symbol(c), shared, most) {
+                    Ok((grid, block)) => {
+                        self.write(a, &grid.to_le_bytes(), locals)?;
+                        self.write(b, &block.to_le_bytes(), locals).map(|()| 0)?
+                    }
+                    Err(error) => error,
+                }
             }
             RuntimeFn::DeviceSynchronize => self.waiting(|device| device.synchronize())?,
             RuntimeFn::StreamSynchronize => self.waiting(|device| device.stream_synchronize(a))?,

@@ -1,5 +1,6 @@
 //! A thread's stack as bytes.
 
+use crate::code::Slot;
 use crate::fault::{Access, FaultKind, Step};
 
 /// The innermost frame, and what lies below it.
@@ -70,6 +71,12 @@ impl<'a> Locals<'a> {
     pub(crate) fn bytes(&self, offset: u32, size: u32) -> Option<&[u8]> {
         let start = offset as usize;
         self.slots.get(start..start + size as usize)
+    }
+
+    /// A value as words of 64 bits, the last one filled up with zeroes.
+    pub(crate) fn words(&self, slot: Slot) -> Vec<u64> {
+        let bytes = self.bytes(slot.offset, slot.size).unwrap_or_default();
+        bytes.chunks(8).map(|chunk| chunk.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))).collect()
     }
 
     pub(crate) fn bytes_mut(&mut self, offset: u32, size: u32) -> Option<&mut [u8]> {

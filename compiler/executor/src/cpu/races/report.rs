@@ -139,6 +139,11 @@ impl Relation {
 }
 
 impl Race {
+    /// Whether one of the two is this step.
+    pub(in crate::cpu) const fn is_at(&self, site: u32) -> bool {
+        self.earlier.site == site || self.later.site == site
+    }
+
     /// The grid of the later access, whose launches are shown.
     pub(in crate::cpu) const fn node(&self) -> NodeId {
         self.later.node

@@ -82,7 +82,7 @@ const LARGEST: u64 = 16;
 /// So many entries are kept for a cell; beyond that, the oldest readers are forgotten, which are unordered with a writer only if younger
 /// ones are, but for rare cases.
 const MOST_ENTRIES: usize = 1024;
-/// So many are looked at for one to merge with, or to drop because the new one comes after it.
+/// So many are looked at for one to merge with.
 const SEARCHED: usize = 40;
 
 impl Shadow {
@@ -192,9 +192,11 @@ impl Cell {
                 return;
             }
         }
-        if list.len() < SEARCHED {
+        if list.len() == list.capacity() {
+            // before it grows: so that looking through all of it costs a constant for each entry
             list.retain(|earlier| !(replaces(earlier) && ordered(earlier)));
-        } else if list.len() >= MOST_ENTRIES {
+        }
+        if list.len() >= MOST_ENTRIES {
             list.drain(..MOST_ENTRIES / 2);
         }
         list.push(touch);
