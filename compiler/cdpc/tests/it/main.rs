@@ -4,6 +4,8 @@
 //! - `run`: `run` and `test`
 //! - `common`: starting `cdpc` in a folder of its own
 
-mod cli;
+#[path = "../common/mod.rs"]
 mod common;
+
+mod cli;
 mod run;
