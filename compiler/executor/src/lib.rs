@@ -11,7 +11,7 @@
 //! - `interp`: the steps of one thread; no step allocates
 //! - [`host`]: `host fn` and `test` bodies
 //! - [`cpu`]: grids, blocks, warps, streams, the launch pool
-//! - [`mod@format`]: `printf`
+//! - `printf`: [`mod@format`]
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in; [`fault`]: what can go wrong
 

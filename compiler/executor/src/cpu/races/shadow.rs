@@ -59,7 +59,7 @@ struct Cell {
     write: Option<Touch>,
     /// Reads and atomic operations since the write.
     recent: Option<Touch>,
-    others: Option<Box<Vec<Touch>>>,
+    others: Vec<Touch>,
 }
 
 #[derive(Debug)]
@@ -139,10 +139,10 @@ impl Cell {
         }
         match touch.kind {
             Kind::Write => {
-                self.recent.iter().chain(self.others.iter().flat_map(|list| list.iter())).for_each(|earlier| {
+                self.recent.iter().chain(&self.others).for_each(|earlier| {
                     ordered(earlier);
                 });
-                *self = Self { write: Some(touch), recent: None, others: None };
+                *self = Self { write: Some(touch), recent: None, others: Vec::new() };
             }
             Kind::Read => {
                 // only atomic operations can be at odds with a read
@@ -162,7 +162,7 @@ impl Cell {
     }
 
     fn check(&self, concerned: impl Fn(&Touch) -> bool, ordered: &mut impl FnMut(&Touch) -> bool) {
-        for earlier in self.recent.iter().chain(self.others.iter().flat_map(|list| list.iter())) {
+        for earlier in self.recent.iter().chain(&self.others) {
             if concerned(earlier) {
                 ordered(earlier);
             }
@@ -180,11 +180,11 @@ impl Cell {
             return;
         }
         let replaces = |earlier: &Touch| earlier.kind == touch.kind || earlier.kind == Kind::Read;
-        if self.others.is_none() && replaces(recent) && ordered(recent) {
+        if self.others.is_empty() && replaces(recent) && ordered(recent) {
             *recent = touch;
             return;
         }
-        let list = self.others.get_or_insert_default();
+        let list = &mut self.others;
         let from = list.len().saturating_sub(SEARCHED);
         for earlier in list.iter_mut().skip(from) {
             if earlier.is_like(&touch) {
