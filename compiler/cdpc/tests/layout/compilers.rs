@@ -55,7 +55,13 @@ impl Compilers {
         let nvcc = toolkit.get(Component::Nvcc).map(|found| found.path.clone());
         let linker = Linker::new(toolkit).expect("a CUDA toolkit (`make setup`)");
         let clang = Some(PathBuf::from("/usr/lib/llvm-22/bin/clang-22")).filter(|path| path.exists());
-        Self { linker, nvcc, clang }
+        let compilers = Self { linker, nvcc, clang };
+        // what fails here has nothing to do with signatures
+        let simplest = [Signature::default()];
+        let foreign = [compilers.nvcc(&simplest), compilers.clang(&simplest)];
+        let results = foreign.into_iter().flatten().chain([compilers.cdpc(&simplest, "sm_90", "v1")]);
+        results.for_each(|result| drop(result.unwrap_or_else(|why| panic!("{why}"))));
+        compilers
     }
 
     pub fn names(&self) -> String {
@@ -105,7 +111,16 @@ impl Compilers {
         let place = common::Place::new();
         place.write("a.cu", print::module(signatures, Language::Cxx));
         let mut command = Command::new(clang);
-        command.args(["-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx80", "-fgpu-rdc", "-S", "-O2"]);
+        command.args([
+            "-x",
+            "cuda",
+            "--cuda-device-only",
+            "--cuda-gpu-arch=sm_80",
+            "--cuda-feature=+ptx80",
+            "-fgpu-rdc",
+            "-S",
+            "-O2",
+        ]);
         command.args(["-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version", "-I"]).arg(include);
         command.args(["a.cu", "-o", "a.ptx"]);
         let module = |ptx| Module { name: "clang".to_owned(), is_foreign: true, ptx, manifest: None, cubins: Vec::new() };

@@ -6,7 +6,13 @@
 //!
 //! `CDPC_LAYOUT_CASES=2000` is the nightly form (`make nightly-layout`), `CDPC_LAYOUT_SEED` changes the signatures,
 //! `CDPC_ECHO_DIR=DIR` writes the programs of `echo` there, to be run on a GPU by `cdpc test`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 #![allow(clippy::print_stderr, reason = "a test says what it compared")]
 #![allow(missing_docs, reason = "the names say it")]
 
@@ -122,7 +128,10 @@ fn check_module(signature: &Signature, number: usize, module: &Module) -> Result
     if missing.is_empty() && beyond.is_empty() {
         return Ok(());
     }
-    Err(format!("{}, launch in `q{number}`: bytes {missing:?} are not stored, bytes {beyond:?} belong to no parameter", module.name))
+    Err(format!(
+        "{}, launch in `q{number}`: bytes {missing:?} are not stored, bytes {beyond:?} belong to no parameter",
+        module.name
+    ))
 }
 
 fn sizes(table: &[Range]) -> Vec<u32> {

@@ -57,9 +57,15 @@ pub const SCALARS: [Scalar; 13] = [
 pub enum Type {
     Scalar(Scalar),
     Vector(Scalar, u32),
-    Pointer { space: &'static str, to: Scalar },
+    Pointer {
+        space: &'static str,
+        to: Scalar,
+    },
     /// Each structure is used in one place and gets its name there.
-    Struct { align: Option<u32>, fields: Vec<Type> },
+    Struct {
+        align: Option<u32>,
+        fields: Vec<Type>,
+    },
     /// Only as a field.
     Array(Box<Type>, u32),
 }
