@@ -208,6 +208,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
         let kernel = function.is_kernel();
         let defined = !function.blocks.is_empty();
         let kind = match (kernel, defined, function.exported) {
+            (true, true, _) if function.symbol == cdp_core::pass::FILL_KERNEL => FunctionKind::WeakKernel,
             (true, true, _) => FunctionKind::Kernel,
             (true, false, _) => FunctionKind::ExternKernel,
             (false, false, _) => FunctionKind::Extern,

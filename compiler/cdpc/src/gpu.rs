@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cdp_executor::device::{CudaError, Device, KernelLaunch};
+use cdp_executor::occupancy::KernelAttributes;
 use cdp_runtime::gpu::AddressSpace;
 use cdp_runtime::{
     Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream,
@@ -160,12 +161,38 @@ impl Device for GpuDevice {
     }
 
     fn clear(&mut self, address: u64, bytes: u64) -> CudaError {
-        let result = self.memory.fill(DevicePtr(address), size(bytes), 0);
+        let result = self.memory.fill(DevicePtr(address), size(bytes), 0, None);
         self.number(result)
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> CudaError {
         self.with_stream(stream, |device, stream| device.memory.copy(DevicePtr(to), DevicePtr(from), size(bytes), stream))
+    }
+
+    fn fill(&mut self, address: u64, value: u8, bytes: u64, stream: u64) -> CudaError {
+        self.with_stream(stream, |device, stream| device.memory.fill(DevicePtr(address), size(bytes), value, stream))
+    }
+
+    fn kernel_attributes(&mut self, kernel: &str) -> Result<KernelAttributes, CudaError> {
+        let result = self.module.loaded().function(kernel).and_then(|function| function.attributes());
+        let found = self.value(result)?;
+        let int = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+        Ok(KernelAttributes {
+            shared_bytes: u64::from(found.static_shared),
+            constant_bytes: u64::from(found.constant),
+            local_bytes: u64::from(found.local),
+            max_threads: int(found.max_threads_per_block),
+            registers: int(found.registers),
+            ptx_version: int(found.ptx_version),
+            binary_version: int(found.binary_version),
+            max_dynamic_shared: int(found.max_dynamic_shared),
+        })
+    }
+
+    fn active_blocks(&mut self, kernel: &str, threads: i32, shared: u64, flags: u32) -> Result<i32, CudaError> {
+        let function = self.module.loaded().function(kernel);
+        let result = function.and_then(|function| function.active_blocks(threads, size(shared), flags));
+        self.value(result)
     }
 
     fn global(&mut self, symbol: &str) -> Result<(u64, u64), CudaError> {

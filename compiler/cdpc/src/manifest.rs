@@ -20,7 +20,8 @@ const RECURSION_STACK: usize = 8192;
 /// # Errors
 /// When a size does not fit 32 bits, which the checks before should have refused.
 pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Result<Manifest> {
-    let module = &front.module;
+    // with the kernels that lowering added
+    let module = &lowered.module;
     let kernels = module.functions.iter().filter(|function| output.kernels.contains(&function.symbol));
     let globals =
         lowered.module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared);
@@ -30,7 +31,7 @@ pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Resu
         source: front.sources.name(front.file).to_owned(),
         needs_device_runtime: output.needs_device_runtime,
         kernels: kernels.map(|function| kernel(module, function)).collect::<Result<_>>()?,
-        launch_sites: lowered.launches.iter().map(|site| launch_site(front, site)).collect::<Result<_>>()?,
+        launch_sites: lowered.launches.iter().map(|site| launch_site(front, module, site)).collect::<Result<_>>()?,
         globals: globals
             .map(|global| manifest::Global {
                 name: global.name.clone(),
@@ -71,8 +72,8 @@ fn kernel(module: &Module, function: &Function) -> Result<manifest::Kernel> {
     })
 }
 
-fn launch_site(front: &Front, site: &LaunchSite) -> Result<manifest::LaunchSite> {
-    let name = |id: cdp_core::ir::FunctionId| front.module.functions.get(id.index());
+fn launch_site(front: &Front, module: &Module, site: &LaunchSite) -> Result<manifest::LaunchSite> {
+    let name = |id: cdp_core::ir::FunctionId| module.functions.get(id.index());
     Ok(manifest::LaunchSite {
         function: name(site.function).map(|function| function.name.clone()).unwrap_or_default(),
         file: front.sources.name(site.span.file).to_owned(),

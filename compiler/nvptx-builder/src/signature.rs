@@ -14,6 +14,8 @@ const PTX_KERNEL: u32 = 71;
 pub enum FunctionKind {
     /// `.visible .entry`. Always external: LLVM gives the parameters of an internal kernel another alignment.
     Kernel,
+    /// `.weak .entry`: of all modules that are linked and have it, one is kept.
+    WeakKernel,
     /// `.func`, seen by this module.
     Internal,
     /// `.visible .func`
@@ -123,7 +125,7 @@ impl<'c> ModuleBuilder<'c> {
         if self.module.get_function(name).is_some() || self.module.get_global(name).is_some() {
             return shape(format!("two symbols `{name}`"));
         }
-        let kernel = matches!(signature.kind, FunctionKind::Kernel | FunctionKind::ExternKernel);
+        let kernel = matches!(signature.kind, FunctionKind::Kernel | FunctionKind::WeakKernel | FunctionKind::ExternKernel);
         if kernel {
             check_kernel(signature)?;
         }
@@ -139,7 +141,11 @@ impl<'c> ModuleBuilder<'c> {
             Some(result) => result.fn_type(&params, false),
             None => self.context.void_type().fn_type(&params, false),
         };
-        let linkage = if signature.kind == FunctionKind::Internal { Linkage::Internal } else { Linkage::External };
+        let linkage = match signature.kind {
+            FunctionKind::Internal => Linkage::Internal,
+            FunctionKind::WeakKernel => Linkage::WeakODR,
+            _ => Linkage::External,
+        };
         let function = self.module.add_function(name, ty, Some(linkage));
         if kernel {
             function.set_call_conventions(PTX_KERNEL);

@@ -241,6 +241,12 @@ pub struct Attributes {
     pub local: u32,
     /// Registers a thread.
     pub registers: u32,
+    /// Bytes of constant memory of its own.
+    pub constant: u32,
+    /// The PTX version that it was compiled for, ten times the major one plus the minor one.
+    pub ptx_version: u32,
+    /// The architecture that it was assembled for, in the same form.
+    pub binary_version: u32,
 }
 
 impl Function {
@@ -261,7 +267,25 @@ impl Function {
             max_dynamic_shared: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?,
             local: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             registers: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            constant: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
+            ptx_version: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
+            binary_version: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION)?,
         })
+    }
+
+    /// How many blocks of so many threads, with so many bytes of dynamic shared memory, a multiprocessor runs at once. `flags` are CUDA's:
+    /// 1 for no attention to what caching takes.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`]: 1 for a number of threads or flags that cannot be.
+    pub fn active_blocks(&self, threads: i32, shared: usize, flags: u32) -> Result<i32> {
+        self.module.context().bind()?;
+        let mut blocks: c_int = 0;
+        // SAFETY: a live function and a valid pointer.
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&raw mut blocks, self.raw, threads, shared, flags)
+        })?;
+        Ok(blocks)
     }
 
     /// Offset and size of every parameter, as the driver sees them: the third opinion beside the manifest and the cubin. `None` with drivers

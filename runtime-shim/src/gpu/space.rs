@@ -77,18 +77,18 @@ impl AddressSpace {
         unsafe { self.context.write_raw(target, bytes) }
     }
 
-    /// Sets every byte, in the NULL stream.
+    /// Sets every byte, in a stream; `None` is the NULL stream.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`], [`Error::Cuda`], or the fault of an earlier kernel.
-    pub fn fill(&self, target: DevicePtr, len: usize, byte: u8) -> Result<()> {
+    pub fn fill(&self, target: DevicePtr, len: usize, byte: u8, stream: Option<&Stream>) -> Result<()> {
         self.check(target, len)?;
         if len == 0 {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: inside a live allocation or variable.
-        check("cuMemsetD8", unsafe { sys::cuMemsetD8_v2(target.0, byte, len) })
+        // SAFETY: inside a live allocation or variable; freeing waits for the fill.
+        check("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(target.0, byte, len, stream::raw(stream)) })
     }
 
     /// Copies on the GPU, in a stream; `None` is the NULL stream.

@@ -16,4 +16,5 @@ mod tests;
 
 pub use const_fold::const_fold;
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
+pub use runtime::FILL_KERNEL;
 pub use simplify::{remove_unreachable, simplify, simplify_function};

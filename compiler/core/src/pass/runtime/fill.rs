@@ -6,8 +6,8 @@ use crate::ir::{BinaryOp, CastKind, Function, FunctionBuilder, FunctionKind, Mod
 use crate::source::Span;
 use crate::types::{Int, Scalar, Space, Type, TypeTable};
 
-/// The kernel's symbol. Modules that are linked together have the same kernel, and keep one of them.
-pub(super) const SYMBOL: &str = "cdpc$fill";
+/// The symbol of the kernel that fills memory. Modules that are linked together have the same kernel, and must be able to keep one of them.
+pub const SYMBOL: &str = "cdpc$fill";
 /// Threads of its blocks.
 pub(super) const THREADS: u32 = 256;
 /// Bytes that a thread writes at once.

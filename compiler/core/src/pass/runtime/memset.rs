@@ -1,12 +1,11 @@
 //! Fills become launches of the fill kernel.
 
 use super::fill;
+use super::site::{Site, replace_first};
 use crate::builtins::RuntimeFn;
 use crate::ir::{
-    BinaryOp, Block, BlockId, CastKind, Const, Function, FunctionId, Launch, Local, LocalId, Module, Operand, Rvalue, Statement,
-    StatementKind, Terminator, TerminatorKind,
+    BinaryOp, BlockId, CastKind, Const, FunctionId, Launch, LocalId, Module, Operand, Rvalue, StatementKind, TerminatorKind,
 };
-use crate::source::Span;
 use crate::types::{Space, Type, TypeId, TypeTable};
 
 /// `cudaErrorInvalidPitchValue`
@@ -42,7 +41,12 @@ pub(super) fn lower(module: &mut Module, on_device: impl Fn(usize) -> bool) {
     for (_, function) in functions.iter_mut().enumerate().filter(|(index, _)| on_device(*index)) {
         let mut block = 0;
         while block < function.blocks.len() {
-            lower_first(module, function, block, kernel_id);
+            replace_first(module, function, block, needs_kernel, |site, statement, end| {
+                let StatementKind::Runtime { dst, call, args } = statement else { return };
+                if let Some(fill) = site.fill(dst, call, args) {
+                    site.emit(fill, kernel_id, end);
+                }
+            });
             // what followed a fill is in a block of its own behind these
             block += 1;
         }
@@ -64,33 +68,6 @@ struct Fill {
     stream: Operand,
     /// Whether there is but one row, so that the pitch says nothing.
     plain: bool,
-}
-
-/// Lowers a block's first fill. The statements behind it move to a new block.
-fn lower_first(module: &mut Module, function: &mut Function, block: usize, kernel: FunctionId) {
-    let Some(data) = function.blocks.get_mut(block) else { return };
-    let Some(position) = data.statements.iter().position(|statement| needs_kernel(&statement.kind)) else { return };
-    let mut rest = data.statements.split_off(position);
-    let Statement { kind, span } = rest.remove(0);
-    let terminator = std::mem::replace(&mut data.terminator, Terminator { kind: TerminatorKind::Unreachable, span });
-    let StatementKind::Runtime { dst, call, args } = kind else { return };
-    let current = BlockId(u32::try_from(block).unwrap_or(u32::MAX));
-    let mut site = Site { module, function, current, span };
-    let end = site.block();
-    if let Some(fill) = site.fill(dst, call, args) {
-        site.emit(fill, kernel, end);
-    }
-    if let Some(data) = site.function.blocks.get_mut(end.index()) {
-        data.statements = rest;
-        data.terminator = terminator;
-    }
-}
-
-struct Site<'a> {
-    module: &'a mut Module,
-    function: &'a mut Function,
-    current: BlockId,
-    span: Span,
 }
 
 impl Site<'_> {
@@ -188,38 +165,5 @@ impl Site<'_> {
             _ => CastKind::Pointer,
         };
         if from == to { start.clone() } else { self.assign(to, Rvalue::Cast(kind, start.clone())) }
-    }
-
-    fn binary(&mut self, ty: TypeId, op: BinaryOp, a: &Operand, b: &Operand) -> Operand {
-        self.assign(ty, Rvalue::Binary(op, a.clone(), b.clone()))
-    }
-
-    fn compare(&mut self, op: BinaryOp, a: &Operand, b: &Operand) -> Operand {
-        self.binary(TypeTable::BOOL, op, a, b)
-    }
-
-    fn assign(&mut self, ty: TypeId, value: Rvalue) -> Operand {
-        self.function.locals.push(Local { name: String::new(), ty, restrict: false, span: self.span });
-        let dst = LocalId(u32::try_from(self.function.locals.len() - 1).unwrap_or(u32::MAX));
-        self.push(StatementKind::Assign { dst, value });
-        dst.into()
-    }
-
-    fn push(&mut self, kind: StatementKind) {
-        if let Some(block) = self.function.blocks.get_mut(self.current.index()) {
-            block.statements.push(Statement { kind, span: self.span });
-        }
-    }
-
-    fn block(&mut self) -> BlockId {
-        let terminator = Terminator { kind: TerminatorKind::Unreachable, span: self.span };
-        self.function.blocks.push(Block { statements: Vec::new(), terminator, unroll: None });
-        BlockId(u32::try_from(self.function.blocks.len() - 1).unwrap_or(u32::MAX))
-    }
-
-    fn terminate(&mut self, kind: TerminatorKind) {
-        if let Some(block) = self.function.blocks.get_mut(self.current.index()) {
-            block.terminator = Terminator { kind, span: self.span };
-        }
     }
 }

@@ -3,16 +3,21 @@
 //! - `memset`: fills. The device runtime writes zeroes whatever the value (measured on an H200), so everything but a plain fill with a
 //!   constant zero is a launch of the kernel that `fill` makes, in the same stream.
 //! - `occupancy`: `cudaOccupancyMaxPotentialBlockSize`, which CUDA has in a header only, becomes a function for each kernel.
-//! - `code`: a short way to write IR.
+//! - `event`: `cudaEventRecordWithFlags`, which libcudadevrt does not define.
+//! - `code`: a short way to write functions; `site`: code in the place of a call.
 //!
 //! What is added has symbols with a `$`, which no name in source has.
 
 mod code;
+mod event;
 mod fill;
 mod memset;
 mod occupancy;
+mod site;
 #[cfg(test)]
 mod tests;
+
+pub use fill::SYMBOL as FILL_KERNEL;
 
 use crate::ir::{Module, StatementKind};
 use crate::verify::ModuleInfo;
@@ -26,6 +31,9 @@ pub(super) fn lower(module: &mut Module, info: &ModuleInfo) {
     };
     if uses(module, &memset::needs_kernel) {
         memset::lower(module, on_device);
+    }
+    if uses(module, &event::is_record) {
+        event::lower(module, on_device);
     }
     if uses(module, &occupancy::is_potential) {
         occupancy::lower(module, on_device);

@@ -63,6 +63,21 @@ fn fills_of_host_code_stay() {
 }
 
 #[test]
+fn events_are_recorded_by_the_call_that_the_library_has() {
+    let text = |flags: &str| {
+        format!("kernel k(f: u32, o: *global i32) {{
+            var e: cudaEvent_t;
+            cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+            o[0] = cudaEventRecordWithFlags(e, 0, {flags}) as i32;
+        }}")
+    };
+    for flags in ["cudaEventRecordDefault", "f"] {
+        let (module, _) = lowered(&text(flags));
+        assert_eq!(calls(&module, "k"), [RuntimeFn::EventCreateWithFlags, RuntimeFn::EventRecord]);
+    }
+}
+
+#[test]
 fn a_block_size_is_found_by_a_function_for_each_kernel() {
     let text = "kernel a() { } kernel b() { }
         kernel k(o: *global i32) {
