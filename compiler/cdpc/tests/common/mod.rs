@@ -1,6 +1,5 @@
 //! Starting `cdpc` in a folder of its own.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(dead_code, reason = "several test programs share it, and none uses all of it")]
 #![allow(missing_docs, reason = "the names say it")]
 
 use std::fs;

@@ -5,6 +5,7 @@
 //! - `common`: starting `cdpc` in a folder of its own
 
 #[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "shared with the other tests")]
 mod common;
 
 mod cli;
