@@ -179,6 +179,7 @@ codes! {
     E0736 "output cannot be written";
     E0740 "two accesses race";
     E0741 "read of memory that was never written";
+    E0742 "stopped from outside";
 }
 
 impl Code {
