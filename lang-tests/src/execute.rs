@@ -42,7 +42,7 @@ fn run_under(compiled: &Outcome, schedule: Schedule) -> Result<String, String> {
         // a device of its own: tests share nothing
         let mut device = CpuDevice::new(
             Arc::clone(&program),
-            CpuOptions { max_steps: Some(MAX_STEPS), schedule, races: schedule == Schedule::Late },
+            CpuOptions { max_steps: Some(MAX_STEPS), schedule, races: schedule == Schedule::Late, ..CpuOptions::default() },
         );
         let options = Options { max_steps: Some(MAX_STEPS), ..Options::default() };
         let before = printed.len();
