@@ -128,6 +128,8 @@ pub enum FaultKind {
     Handle(String),
     /// The program uses what this executor cannot run.
     Unsupported(String),
+    /// Somebody stopped the run.
+    Stopped,
     /// Output could not be written.
     Output(String),
 }
@@ -268,6 +270,7 @@ impl FaultKind {
             Self::Unsupported(_) => Code::E0735,
             Self::Output(_) => Code::E0736,
             Self::Unwritten { .. } => Code::E0741,
+            Self::Stopped => Code::E0742,
         }
     }
 
@@ -341,6 +344,7 @@ impl FaultKind {
                 .help("let every thread get to the barrier, for example by an `if` around the work instead of a `return`"),
             Self::Handle(text) => new(text.clone())
                 .note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)"),
+            Self::Stopped => new("stopped from outside".to_owned()).label("this was running"),
             Self::Unsupported(text) => new(text.clone()),
             Self::Output(text) => new(format!("output cannot be written: {text}")),
         }

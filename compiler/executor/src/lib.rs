@@ -12,12 +12,14 @@
 //! - [`host`]: `host fn` and `test` bodies
 //! - [`cpu`]: grids, blocks, warps, streams, the launch pool
 //! - `printf`: [`mod@format`]
+//! - `control`: watching and stopping a run
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in; [`fault`]: what can go wrong
 
 pub mod address;
 mod atomic;
 mod code;
+mod control;
 pub mod cpu;
 mod decode;
 pub mod device;
@@ -31,6 +33,7 @@ mod print;
 mod program;
 mod transfer;
 
+pub use control::Control;
 pub use cpu::{CpuDevice, CpuOptions, Schedule};
 pub use device::{CudaError, Device, KernelLaunch};
 pub use host::{HostProgram, Options, Outcome, Status};

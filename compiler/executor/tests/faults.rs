@@ -194,3 +194,31 @@ fn host_mistakes() {
         ["E0728@6 p[0] = 2;"]
     );
 }
+
+#[test]
+fn a_run_can_be_stopped_from_outside() {
+    use cdp_executor::{Control, CpuDevice, CpuOptions, HostProgram, Options};
+    use std::sync::Arc;
+    let on_the_device = kernel("while zero == 0 { zero2(); }").replace("kernel k", "fn zero2() { }\nkernel k");
+    let on_the_host = "host fn main() {\nvar i = 0;\nwhile i < 10 { i = 1; }\n}\n".to_owned();
+    for (text, line) in [(on_the_device, 3), (on_the_host, 3)] {
+        let compiled = support::compile(&text);
+        let control = Arc::new(Control::default());
+        let watcher = Arc::clone(&control);
+        let stopper = std::thread::spawn(move || {
+            while watcher.steps() < 100_000 {
+                std::thread::yield_now();
+            }
+            watcher.stop();
+        });
+        let options = CpuOptions { control: Some(Arc::clone(&control)), ..CpuOptions::default() };
+        let mut device = CpuDevice::new(Arc::clone(&compiled.program), options);
+        let mut output = Vec::new();
+        let options = Options { control: Some(control), ..Options::default() };
+        let outcome = HostProgram::new(&compiled.program, &mut device, &mut output, options).run_function("main").unwrap();
+        stopper.join().unwrap();
+        let [diagnostic] = outcome.diagnostics.as_slice() else { panic!("{outcome:?}") };
+        assert_eq!(diagnostic.code.id(), "E0742");
+        assert_eq!(compiled.sources.line_column(diagnostic.primary.span).line, line);
+    }
+}

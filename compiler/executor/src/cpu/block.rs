@@ -232,12 +232,20 @@ impl Block<'_> {
             interp::run(program, thread, &mut world, STACK, &mut steps)
         };
         self.machine.steps += turn - steps;
+        let stopped = self.machine.control.as_ref().is_some_and(|control| {
+            control.add_steps(turn - steps);
+            control.is_stopped()
+        });
         let stop = match stop {
             Ok(stop) => stop,
             Err(fault) => return Err(self.named(index, fault)),
         };
         let status = match stop {
             Stop::Ended | Stop::Abandoned => Status::Ended,
+            Stop::OutOfSteps | Stop::Waits if stopped => {
+                let fault = thread.fault(self.program, FaultKind::Stopped);
+                return Err(self.named(index, fault));
+            }
             Stop::OutOfSteps if left <= turn => {
                 let fault = thread.fault(self.program, FaultKind::Steps(self.machine.max_steps.unwrap_or(0)));
                 return Err(self.named(index, fault));

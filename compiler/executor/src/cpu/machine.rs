@@ -8,6 +8,7 @@ use super::memory::Memory;
 use super::races::{Races, Sync, Where};
 use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
+use crate::control::Control;
 use crate::device::CudaError;
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::Thread;
@@ -52,6 +53,7 @@ pub(super) struct Machine {
     pub draw: Draw,
     /// Where races are looked for.
     pub races: Option<Box<Races>>,
+    pub control: Option<Arc<Control>>,
     /// How many grids run within launches of others.
     nested: u32,
     /// Steps that all threads took.
@@ -126,6 +128,7 @@ impl Machine {
             schedule: options.schedule,
             draw: Draw::new(if let Schedule::Random { seed } = options.schedule { seed } else { 0 }),
             races: options.races.then(Box::default),
+            control: options.control,
             nested: 0,
             steps: 0,
             events: 0,
@@ -189,6 +192,9 @@ impl Machine {
     }
 
     fn grid(&mut self, id: NodeId, grid: Grid) -> Result<(), Box<Fault>> {
+        if let Some(control) = &self.control {
+            control.add_grid();
+        }
         let kernel = self.kernel(grid.kernel);
         let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0 };
         let program = Arc::clone(&self.program);

@@ -26,6 +26,7 @@ mod warp;
 mod world;
 mod written;
 
+use crate::control::Control;
 use crate::device::{CudaError, Device, KernelLaunch};
 use crate::fault::{Access, Allocation};
 use crate::occupancy::KernelAttributes;
@@ -46,7 +47,7 @@ pub struct CpuDevice {
 }
 
 /// How device code runs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CpuOptions {
     /// How many steps all threads may take together; none for as many as they like.
     pub max_steps: Option<u64>,
@@ -54,6 +55,8 @@ pub struct CpuOptions {
     pub schedule: Schedule,
     /// Whether accesses are followed and races reported; it takes several times as long.
     pub races: bool,
+    /// For whoever watches the run.
+    pub control: Option<Arc<Control>>,
 }
 
 impl CpuDevice {
@@ -271,6 +274,7 @@ impl Device for CpuDevice {
                 max_steps: self.machine.max_steps,
                 schedule: self.machine.schedule,
                 races: self.machine.races.is_some(),
+                control: self.machine.control.clone(),
             },
         );
         fresh.output = std::mem::take(&mut self.machine.output);

@@ -15,28 +15,35 @@
 mod memory;
 mod world;
 
+use crate::control::Control;
 use crate::device::Device;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::interp::{self, StackLimits, Stop, Thread};
 use crate::program::Program;
 use cdp_core::diag::Diagnostic;
 use std::io::Write;
+use std::sync::Arc;
 use world::World;
 
 /// Limits of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How many steps host code may take; none for as many as it likes.
     pub max_steps: Option<u64>,
     /// How deep its calls may nest.
     pub max_call_depth: usize,
+    /// For whoever watches the run.
+    pub control: Option<Arc<Control>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_steps: None, max_call_depth: 10_000 }
+        Self { max_steps: None, max_call_depth: 10_000, control: None }
     }
 }
+
+/// Steps between two looks at what is going on outside.
+const TURN: u64 = 1_000_000;
 
 /// Host stacks beyond this are a recursion that does not end.
 const MAX_STACK: usize = 1 << 30;
@@ -109,17 +116,29 @@ impl<'a> HostProgram<'a> {
         thread.start(self.program, function, 0);
         let mut world = World::new(self.program, &mut *self.device, &mut *self.output);
         let limits = StackLimits { calls: self.options.max_call_depth, bytes: MAX_STACK };
-        let mut steps = self.options.max_steps.unwrap_or(u64::MAX);
-        let fault = match interp::run(self.program, &mut thread, &mut world, limits, &mut steps) {
-            Ok(Stop::Ended | Stop::Abandoned) => None,
-            Ok(Stop::OutOfSteps) => {
-                Some(thread.fault(self.program, crate::fault::FaultKind::Steps(self.options.max_steps.unwrap_or(u64::MAX))))
+        let mut left = self.options.max_steps.unwrap_or(u64::MAX);
+        let fault = loop {
+            let turn = TURN.min(left);
+            let mut steps = turn;
+            let stop = interp::run(self.program, &mut thread, &mut world, limits, &mut steps);
+            left -= turn - steps;
+            let stopped = self.options.control.as_ref().is_some_and(|control| {
+                control.add_steps(turn - steps);
+                control.is_stopped()
+            });
+            match stop {
+                Ok(Stop::Ended | Stop::Abandoned) => break None,
+                Ok(Stop::OutOfSteps) if stopped => break Some(thread.fault(self.program, FaultKind::Stopped)),
+                Ok(Stop::OutOfSteps) if left > 0 => {}
+                Ok(Stop::OutOfSteps) => {
+                    break Some(thread.fault(self.program, FaultKind::Steps(self.options.max_steps.unwrap_or(u64::MAX))));
+                }
+                Ok(Stop::Waits) => {
+                    let text = "host code waits for other threads".to_owned();
+                    break Some(thread.fault(self.program, FaultKind::Unsupported(text)));
+                }
+                Err(fault) => break Some(fault),
             }
-            Ok(Stop::Waits) => Some(
-                thread
-                    .fault(self.program, crate::fault::FaultKind::Unsupported("host code waits for other threads".to_owned())),
-            ),
-            Err(fault) => Some(fault),
         };
         world.finish(fault)
     }
@@ -131,9 +150,8 @@ fn outcome(device: Vec<Diagnostic>, fault: Option<&Fault>, unseen: &[Fault]) -> 
     let mut status = if explained { Status::RuntimeError } else { Status::Ok };
     let mut diagnostics = device;
     // an error that a fault in device code left behind is not a second mistake
-    let follows = |fault: &Fault| {
-        explained && matches!(fault.kind, crate::fault::FaultKind::Cuda { error, .. } if world::spoils_context(error))
-    };
+    let follows =
+        |fault: &Fault| explained && matches!(fault.kind, FaultKind::Cuda { error, .. } if world::spoils_context(error));
     if let Some(fault) = fault
         && !follows(fault)
     {

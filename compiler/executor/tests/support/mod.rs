@@ -1,6 +1,8 @@
 //! From source text to what a run came to.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod trees;
+
 use cdp_core::diag::render::{HumanOptions, human};
 use cdp_core::ir::Module;
 use cdp_core::lower::{LowerOptions, lower};
@@ -88,7 +90,7 @@ impl Compiled {
 
     /// The same in another order.
     pub fn run_scheduled(&self, entry: &str, max_steps: Option<u64>, schedule: Schedule, races: bool) -> Ran {
-        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule, races });
+        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule, races, control: None });
         let mut output = Vec::new();
         let mut host = HostProgram::new(&self.program, &mut device, &mut output, Options::default());
         let test = self.program.tests().find(|(_, name)| *name == entry).map(|(id, _)| id);
