@@ -12,6 +12,7 @@
 //! - [`host`]: `host fn` and `test` bodies
 //! - [`cpu`]: grids, blocks, warps, streams, the launch pool
 //! - `printf`: [`mod@format`]
+//! - [`trace`]: what ran when
 //! - `control`: watching and stopping a run
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in; [`fault`]: what can go wrong
@@ -31,6 +32,7 @@ mod math;
 pub mod occupancy;
 mod print;
 mod program;
+pub mod trace;
 mod transfer;
 
 pub use control::Control;
@@ -38,3 +40,4 @@ pub use cpu::{CpuDevice, CpuOptions, Schedule};
 pub use device::{CudaError, Device, KernelLaunch};
 pub use host::{HostProgram, Options, Outcome, Status};
 pub use program::Program;
+pub use trace::Trace;

@@ -49,3 +49,44 @@ fn what_a_kernel_needs() {
     );
     assert_eq!(printed(&text), "0 0 1024 256 16\n0 0 1024 256 16\n");
 }
+
+#[test]
+fn a_trace_tells_what_ran_when() {
+    use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options};
+    use std::sync::Arc;
+    let text = "kernel leaf() { }\nkernel last() { }\nkernel root() { let a = leaf<<<1, 32>>>(); let b = last<<<1, 1, 0, cudaStreamTailLaunch>>>(); let c = leaf<<<2, 1>>>(); assert(a == b && b == c); }\nhost fn main() { root<<<1, 1>>>(); root<<<1, 1>>>(); cudaDeviceSynchronize(); leaf<<<1, 1>>>(); }\n";
+    let compiled = support::compile(text);
+    let options = CpuOptions { trace: true, ..CpuOptions::default() };
+    let mut device = CpuDevice::new(Arc::clone(&compiled.program), options);
+    let mut output = Vec::new();
+    let outcome =
+        HostProgram::new(&compiled.program, &mut device, &mut output, Options::default()).run_function("main").unwrap();
+    assert!(outcome.is_ok());
+    let trace = device.take_trace();
+    let nodes: Vec<(u32, Option<u32>, &str, &str, &[u32])> = trace
+        .nodes
+        .iter()
+        .map(|node| (node.id, node.parent, node.kernel.as_str(), node.stream.as_str(), node.after.as_slice()))
+        .collect();
+    let expected: [(u32, Option<u32>, &str, &str, &[u32]); 9] = [
+        (0, None, "root", "default", &[]),
+        (1, None, "root", "default", &[0]),
+        (2, Some(0), "leaf", "null", &[]),
+        (3, Some(0), "last", "tail", &[]),
+        (4, Some(0), "leaf", "null", &[2]),
+        (5, Some(1), "leaf", "null", &[]),
+        (6, Some(1), "last", "tail", &[]),
+        (7, Some(1), "leaf", "null", &[5]),
+        (8, None, "leaf", "default", &[]),
+    ];
+    assert_eq!(nodes, expected);
+    let at = |id: usize| &trace.nodes[id];
+    assert!(at(0).ended <= at(2).started && at(4).ended <= at(3).started && at(0).complete <= at(1).started);
+    assert!(
+        trace
+            .nodes
+            .iter()
+            .all(|node| node.submitted <= node.started && node.started <= node.ended && node.ended <= node.complete)
+    );
+    assert!(device.take_trace().nodes.is_empty());
+}

@@ -5,6 +5,8 @@
 //! the set of nodes that its next one waits for; an event is a copy of such a set.
 
 use super::races::Point;
+use crate::program::Program;
+use crate::trace::TraceNode;
 use crate::transfer::Transfer;
 use cdp_core::source::Span;
 use std::cmp::Reverse;
@@ -61,6 +63,13 @@ struct Node {
     site: u32,
     /// Threads of a block.
     block: [u32; 3],
+    /// Blocks.
+    grid: [u32; 3],
+    stream: StreamName,
+    /// In steps, as the two below.
+    submitted_at: u64,
+    started_at: u64,
+    threads_ended_at: u64,
     /// The thread that submitted it; none for the host.
     from: Option<Submitter>,
     kernel: u32,
@@ -82,6 +91,34 @@ pub(super) struct Submission {
     pub point: Option<Box<Point>>,
     /// The step that submitted it, as a number of the whole program.
     pub site: u32,
+    /// Its stream's name.
+    pub stream: StreamName,
+    /// Steps that the device had taken.
+    pub now: u64,
+}
+
+/// Which stream work was submitted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamName {
+    /// The host's default stream.
+    Default,
+    /// A block's NULL stream.
+    Null,
+    Tail,
+    FireAndForget,
+    Named(u64),
+}
+
+impl StreamName {
+    fn text(self) -> String {
+        match self {
+            Self::Default => "default".to_owned(),
+            Self::Null => "null".to_owned(),
+            Self::Tail => "tail".to_owned(),
+            Self::FireAndForget => "fire-and-forget".to_owned(),
+            Self::Named(handle) => format!("{handle:#x}"),
+        }
+    }
 }
 
 /// The thread that submitted a node, in its grid.
@@ -119,7 +156,7 @@ impl Graph {
     /// Adds a node that waits for a stream's frontier.
     pub(super) fn submit(&mut self, submission: Submission, frontier: &[NodeId]) -> NodeId {
         let id = NodeId(self.first.saturating_add(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
-        let Submission { work, parent, tail, span, from, point, site } = submission;
+        let Submission { work, parent, tail, span, from, point, site, stream, now } = submission;
         let depth = parent.and_then(|parent| self.node(parent)).map_or(0, |parent| parent.depth + 1);
         let mut waits = 0;
         for before in frontier {
@@ -132,7 +169,10 @@ impl Graph {
         }
         let pooled = parent.is_some() && matches!(work, Work::Grid(_));
         self.pooled += u64::from(pooled);
-        let (kernel, block_size) = if let Work::Grid(grid) = &work { (grid.kernel, grid.block) } else { (u32::MAX, [1; 3]) };
+        let (kernel, grid_size, block_size) = match &work {
+            Work::Grid(grid) => (grid.kernel, grid.grid, grid.block),
+            _ => (u32::MAX, [1; 3], [1; 3]),
+        };
         self.nodes.push_back(Node {
             work,
             parent,
@@ -150,6 +190,11 @@ impl Graph {
             point,
             site,
             block: block_size,
+            grid: grid_size,
+            stream,
+            submitted_at: now,
+            started_at: 0,
+            threads_ended_at: 0,
             from,
             kernel,
             ended_at: 0,
@@ -228,6 +273,26 @@ impl Graph {
             .try_fold(0, |at, end| Some(at.max(end?)))
     }
 
+    /// Every node that is known, to be written down.
+    pub(super) fn trace(&self, program: &Program) -> Vec<TraceNode> {
+        let name = |node: &Node| program.code(node.kernel).map_or_else(String::new, |code| code.name.clone());
+        let numbered = (self.first..).zip(&self.nodes);
+        let traced = numbered.map(|(id, node)| TraceNode {
+            id,
+            parent: node.parent.map(|parent| parent.0),
+            kernel: name(node),
+            grid: node.grid,
+            block: node.block,
+            stream: node.stream.text(),
+            after: node.after.iter().map(|id| id.0).collect(),
+            submitted: node.submitted_at,
+            started: node.started_at,
+            ended: node.threads_ended_at,
+            complete: node.ended_at,
+        });
+        traced.collect()
+    }
+
     /// Forgets nodes that are complete; from then on nobody knows when that was.
     pub(super) fn forget(&mut self) {
         while self.nodes.front().is_some_and(|node| node.complete) {
@@ -242,9 +307,10 @@ impl Graph {
     }
 
     /// The next node to run, with its work: the one at this place of those that are ready, the deepest first.
-    pub(super) fn next(&mut self, place: usize) -> Option<(NodeId, Work)> {
+    pub(super) fn next(&mut self, place: usize, now: u64) -> Option<(NodeId, Work)> {
         let (depth, id) = *self.ready.iter().nth(place)?;
         self.ready.remove(&(depth, id));
+        self.node_mut(id)?.started_at = now;
         let work = std::mem::replace(&mut self.node_mut(id)?.work, Work::Nothing);
         Some((id, work))
     }
@@ -253,6 +319,7 @@ impl Graph {
     pub(super) fn ended(&mut self, id: NodeId, now: u64) {
         if let Some(node) = self.node_mut(id) {
             node.threads_ended = true;
+            node.threads_ended_at = now;
         }
         // a chain of tails may be long: a list instead of recursion
         let mut settle = vec![id];
@@ -334,12 +401,22 @@ mod tests {
 
     fn grid(kernel: u32, parent: Option<NodeId>, tail: bool) -> Submission {
         let work = Work::Grid(Grid { kernel, ..Grid::default() });
-        Submission { work, parent, tail, span: Span::default(), from: None, point: None, site: 0 }
+        Submission {
+            work,
+            parent,
+            tail,
+            span: Span::default(),
+            from: None,
+            point: None,
+            site: 0,
+            stream: StreamName::Default,
+            now: 0,
+        }
     }
 
     fn kernels(graph: &mut Graph) -> Vec<u32> {
         let mut ran = Vec::new();
-        while let Some((id, work)) = graph.next(0) {
+        while let Some((id, work)) = graph.next(0, 0) {
             if let Work::Grid(grid) = work {
                 ran.push(grid.kernel);
             }
@@ -362,13 +439,13 @@ mod tests {
         let mut graph = Graph::default();
         let parent = graph.submit(grid(1, None, false), &[]);
         graph.submit(grid(9, None, false), &[parent]);
-        let (id, _) = graph.next(0).unwrap();
+        let (id, _) = graph.next(0, 0).unwrap();
         assert_eq!(id, parent);
         graph.submit(grid(4, Some(parent), true), &[]);
         graph.submit(grid(5, Some(parent), true), &[]);
         let child = graph.submit(grid(2, Some(parent), false), &[]);
         graph.ended(parent, 0);
-        let (next, _) = graph.next(0).unwrap();
+        let (next, _) = graph.next(0, 0).unwrap();
         assert_eq!(next, child);
         graph.submit(grid(3, Some(child), true), &[]);
         graph.ended(child, 0);
@@ -382,7 +459,7 @@ mod tests {
         graph.submit(grid(0, None, false), &[]);
         let mut most = 0;
         for step in 0..100_000u32 {
-            let (id, _) = graph.next(0).unwrap();
+            let (id, _) = graph.next(0, 0).unwrap();
             graph.submit(grid(step, Some(id), true), &[]);
             most = most.max(graph.pooled());
             graph.ended(id, 0);
@@ -410,7 +487,7 @@ mod tests {
         let mut graph = Graph::default();
         graph.submit(grid(0, None, false), &[]);
         for depth in 0..50u64 {
-            let (id, _) = graph.next(0).unwrap();
+            let (id, _) = graph.next(0, 0).unwrap();
             assert_eq!(graph.pooled(), depth);
             graph.submit(grid(0, Some(id), false), &[]);
             graph.ended(id, 0);

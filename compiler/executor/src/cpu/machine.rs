@@ -2,7 +2,7 @@
 
 use super::CpuOptions;
 use super::block;
-use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Submitter, Work};
+use super::graph::{Frontier, Graph, Grid, NodeId, StreamName, Submission, Submitter, Work};
 use super::limits::{self, Limits};
 use super::memory::Memory;
 use super::races::{Races, Sync, Where};
@@ -14,6 +14,7 @@ use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::Thread;
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
+use crate::trace::TraceNode;
 use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
@@ -54,6 +55,8 @@ pub(super) struct Machine {
     /// Where races are looked for.
     pub races: Option<Box<Races>>,
     pub control: Option<Arc<Control>>,
+    /// What ran, where that is wanted.
+    pub trace: Option<Vec<TraceNode>>,
     /// How many grids run within launches of others.
     nested: u32,
     /// Steps that all threads took.
@@ -129,6 +132,7 @@ impl Machine {
             draw: Draw::new(if let Schedule::Random { seed } = options.schedule { seed } else { 0 }),
             races: options.races.then(Box::default),
             control: options.control,
+            trace: options.trace.then(Vec::new),
             nested: 0,
             steps: 0,
             events: 0,
@@ -148,6 +152,9 @@ impl Machine {
         self.report_races();
         self.thread_number = 0;
         self.streams.note_ends(&self.graph);
+        if let Some(trace) = &mut self.trace {
+            trace.extend(self.graph.trace(&self.program));
+        }
         self.graph.forget();
         self.error
     }
@@ -158,7 +165,7 @@ impl Machine {
             Schedule::Random { .. } => self.draw.below(self.graph.ready().min(DRAWN_NODES) as u64) as usize,
             Schedule::Late | Schedule::Eager => 0,
         };
-        let Some((id, work)) = self.graph.next(place) else { return false };
+        let Some((id, work)) = self.graph.next(place, self.steps) else { return false };
         let result = match work {
             Work::Grid(grid) => self.grid(id, grid),
             Work::Transfer(transfer) => self.transfer(id, &transfer).map_err(|kind| self.copy_fault(id, *kind)),
@@ -435,8 +442,17 @@ impl Machine {
 
     /// Submits host work in a stream; 0 is the default stream.
     pub(super) fn submit_host(&mut self, work: Work, stream: u64) {
-        let submission =
-            Submission { work, parent: None, tail: false, span: Span::default(), from: None, point: None, site: 0 };
+        let submission = Submission {
+            work,
+            parent: None,
+            tail: false,
+            span: Span::default(),
+            from: None,
+            point: None,
+            site: 0,
+            stream: if stream == 0 { StreamName::Default } else { StreamName::Named(stream) },
+            now: self.steps,
+        };
         if stream == 0 {
             let frontier = self.streams.default_frontier(&self.graph);
             let node = self.graph.submit(submission, &frontier);

@@ -31,6 +31,7 @@ use crate::device::{CudaError, Device, KernelLaunch};
 use crate::fault::{Access, Allocation};
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
+use crate::trace::Trace;
 use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
@@ -55,6 +56,8 @@ pub struct CpuOptions {
     pub schedule: Schedule,
     /// Whether accesses are followed and races reported; it takes several times as long.
     pub races: bool,
+    /// Whether what ran is written down, for [`CpuDevice::take_trace`].
+    pub trace: bool,
     /// For whoever watches the run.
     pub control: Option<Arc<Control>>,
 }
@@ -70,6 +73,12 @@ impl CpuDevice {
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.machine.steps
+    }
+
+    /// What ran since the last call, where [`CpuOptions::trace`] asked for it.
+    pub fn take_trace(&mut self) -> Trace {
+        let nodes = self.machine.trace.as_mut().map(std::mem::take).unwrap_or_default();
+        Trace { nodes }
     }
 
     /// Memory that the host reads or writes, once everything has run.
@@ -274,12 +283,14 @@ impl Device for CpuDevice {
                 max_steps: self.machine.max_steps,
                 schedule: self.machine.schedule,
                 races: self.machine.races.is_some(),
+                trace: self.machine.trace.is_some(),
                 control: self.machine.control.clone(),
             },
         );
         fresh.output = std::mem::take(&mut self.machine.output);
         fresh.diagnostics = std::mem::take(&mut self.machine.diagnostics);
         fresh.steps = self.machine.steps;
+        fresh.trace = self.machine.trace.take();
         self.machine = fresh;
         error
     }

@@ -1,7 +1,7 @@
 //! What a device thread reaches beyond its own stack.
 
 use super::block::{BlockState, ThreadState};
-use super::graph::{Grid, Submission, Submitter, Work};
+use super::graph::{Grid, StreamName, Submission, Submitter, Work};
 use super::limits;
 use super::machine::{Machine, Run};
 use super::races::{Races, Where};
@@ -195,10 +195,25 @@ impl<const TRACK: bool> World<'_, TRACK> {
 
     pub(super) fn submit(&mut self, work: Work, target: Target, span: Span) {
         let from = Some(Submitter { thread: self.me.index, block: self.block.index });
+        let stream = match target {
+            Target::Null => StreamName::Null,
+            Target::Tail => StreamName::Tail,
+            Target::FireAndForget => StreamName::FireAndForget,
+            Target::Named(handle) => StreamName::Named(handle),
+        };
         let at = self.place();
         let point = if TRACK { Some(Box::new(Races::launch(at, &mut self.me.sync))) } else { None };
-        let submission =
-            Submission { work, parent: Some(self.run.id), tail: target == Target::Tail, span, from, point, site: self.site };
+        let submission = Submission {
+            work,
+            parent: Some(self.run.id),
+            tail: target == Target::Tail,
+            span,
+            from,
+            point,
+            site: self.site,
+            stream,
+            now: self.machine.steps,
+        };
         let graph = &mut self.machine.graph;
         match target {
             Target::Tail | Target::FireAndForget => {

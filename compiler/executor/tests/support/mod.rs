@@ -90,7 +90,8 @@ impl Compiled {
 
     /// The same in another order.
     pub fn run_scheduled(&self, entry: &str, max_steps: Option<u64>, schedule: Schedule, races: bool) -> Ran {
-        let mut device = CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule, races, control: None });
+        let mut device =
+            CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule, races, ..CpuOptions::default() });
         let mut output = Vec::new();
         let mut host = HostProgram::new(&self.program, &mut device, &mut output, Options::default());
         let test = self.program.tests().find(|(_, name)| *name == entry).map(|(id, _)| id);
