@@ -77,7 +77,8 @@ impl LinkOptions {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let mut list = vec![format!("-arch={}", self.arch)];
+        // with its cache nvJitLink starts the driver first, where there is one: 100 ms on a machine with an H200, for nothing
+        let mut list = vec![format!("-arch={}", self.arch), "-no-cache".to_owned()];
         // nvJitLink itself takes 0 and 3 only; the levels between go to the assembler
         match self.level {
             0 => list.push("-O0".to_owned()),
