@@ -257,6 +257,7 @@ fn runtime() -> String {
             .iter()
             .map(|param| match param {
                 RuntimeParam::Value(ty) => types.display(*ty),
+                RuntimeParam::Named(kind) => kind.cuda_type().to_owned(),
                 RuntimeParam::Out(ty) => format!("&{}", types.display(*ty)),
                 RuntimeParam::OutPointer => "&pointer".to_owned(),
                 RuntimeParam::Address => "address".to_owned(),

@@ -43,11 +43,50 @@ impl NamedConstant {
     /// The type that it has in source.
     #[must_use]
     pub const fn ty(&self) -> TypeId {
-        match self.kind {
-            NamedKind::Error => TypeTable::CUDA_ERROR,
-            NamedKind::Stream => TypeTable::STREAM,
+        self.kind.ty()
+    }
+}
+
+impl NamedKind {
+    /// The type that such values have in source.
+    #[must_use]
+    pub const fn ty(self) -> TypeId {
+        match self {
+            Self::Error => TypeTable::CUDA_ERROR,
+            Self::Stream => TypeTable::STREAM,
             StreamFlag | EventFlag | RecordFlag | OccupancyFlag => TypeTable::U32,
             Limit | CopyKind | Cache | Attribute => TypeTable::I32,
+        }
+    }
+
+    /// In words, for messages and tables.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Error => "an error",
+            Self::Stream => "a stream",
+            StreamFlag => "a flag of streams",
+            EventFlag => "a flag of events",
+            RecordFlag => "a flag of `cudaEventRecordWithFlags`",
+            OccupancyFlag => "a flag of occupancy calls",
+            Limit => "a limit",
+            CopyKind => "a direction of copies",
+            Cache => "a cache configuration",
+            Attribute => "an attribute of devices",
+        }
+    }
+
+    /// CUDA's type.
+    #[must_use]
+    pub const fn cuda_type(self) -> &'static str {
+        match self {
+            Self::Error => "cudaError_t",
+            Self::Stream => "cudaStream_t",
+            StreamFlag | EventFlag | RecordFlag | OccupancyFlag => "flags",
+            Limit => "cudaLimit",
+            CopyKind => "cudaMemcpyKind",
+            Cache => "cudaFuncCache",
+            Attribute => "cudaDeviceAttr",
         }
     }
 }

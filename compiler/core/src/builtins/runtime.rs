@@ -2,6 +2,7 @@
 //!
 //! Every call but the ones noted returns `cudaError_t`.
 
+use super::NamedKind;
 use crate::types::{Predeclared, TypeId, TypeTable};
 
 /// Where a call may stand.
@@ -22,6 +23,8 @@ pub enum Side {
 pub enum RuntimeParam {
     /// A value of this type, converted as an assignment would.
     Value(TypeId),
+    /// One of CUDA's named values: an integer of [`NamedKind::ty`]. A name of another kind is refused.
+    Named(NamedKind),
     /// An address where the call writes a value of this type: `&s`.
     Out(TypeId),
     /// An address where the call writes a pointer: `&p`, of type `*T` to a pointer in the global space.
@@ -93,6 +96,13 @@ macro_rules! runtime {
 const I32: RuntimeParam = RuntimeParam::Value(TypeTable::I32);
 const U32: RuntimeParam = RuntimeParam::Value(TypeTable::U32);
 const U64: RuntimeParam = RuntimeParam::Value(TypeTable::U64);
+const LIMIT: RuntimeParam = RuntimeParam::Named(NamedKind::Limit);
+const ATTRIBUTE: RuntimeParam = RuntimeParam::Named(NamedKind::Attribute);
+const COPY_KIND: RuntimeParam = RuntimeParam::Named(NamedKind::CopyKind);
+const STREAM_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::StreamFlag);
+const EVENT_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::EventFlag);
+const RECORD_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::RecordFlag);
+const OCCUPANCY_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::OccupancyFlag);
 const STREAM: RuntimeParam = RuntimeParam::Value(TypeTable::STREAM);
 const EVENT: RuntimeParam = RuntimeParam::Value(TypeTable::EVENT);
 const ERROR: RuntimeParam = RuntimeParam::Value(TypeTable::CUDA_ERROR);
@@ -112,37 +122,37 @@ runtime! {
     PeekAtLastError "cudaPeekAtLastError" Both () -> CUDA_ERROR "this thread's last error, which stays";
     GetErrorString "cudaGetErrorString" Both (ERROR) -> STR "what an error means";
     GetErrorName "cudaGetErrorName" Both (ERROR) -> STR "an error's name";
-    StreamCreateWithFlags "cudaStreamCreateWithFlags" Both (OUT_STREAM, U32) -> CUDA_ERROR "makes a stream; on the device it needs cudaStreamNonBlocking";
+    StreamCreateWithFlags "cudaStreamCreateWithFlags" Both (OUT_STREAM, STREAM_FLAGS) -> CUDA_ERROR "makes a stream; on the device it needs cudaStreamNonBlocking";
     StreamDestroy "cudaStreamDestroy" Both (STREAM) -> CUDA_ERROR "gives a stream back once its work is done";
     StreamWaitEvent "cudaStreamWaitEvent" Both (STREAM, EVENT, U32) -> CUDA_ERROR "what follows in the stream waits for the event";
-    EventCreateWithFlags "cudaEventCreateWithFlags" Both (OUT_EVENT, U32) -> CUDA_ERROR "makes an event; on the device it needs cudaEventDisableTiming";
+    EventCreateWithFlags "cudaEventCreateWithFlags" Both (OUT_EVENT, EVENT_FLAGS) -> CUDA_ERROR "makes an event; on the device it needs cudaEventDisableTiming";
     EventRecord "cudaEventRecord" Both (EVENT, STREAM) -> CUDA_ERROR "the event stands for all work in the stream so far";
-    EventRecordWithFlags "cudaEventRecordWithFlags" Both (EVENT, STREAM, U32) -> CUDA_ERROR "the same with flags: `cudaEventRecordDefault`";
+    EventRecordWithFlags "cudaEventRecordWithFlags" Both (EVENT, STREAM, RECORD_FLAGS) -> CUDA_ERROR "the same with flags: `cudaEventRecordDefault`";
     EventDestroy "cudaEventDestroy" Both (EVENT) -> CUDA_ERROR "gives an event back";
     GetDevice "cudaGetDevice" Both (OUT_I32) -> CUDA_ERROR "the current device's ordinal";
     GetDeviceCount "cudaGetDeviceCount" Both (OUT_I32) -> CUDA_ERROR "how many devices there are";
-    DeviceGetAttribute "cudaDeviceGetAttribute" Both (OUT_I32, I32, I32) -> CUDA_ERROR "one attribute of a device";
-    DeviceGetLimit "cudaDeviceGetLimit" Both (OUT_U64, I32) -> CUDA_ERROR "a limit in force";
+    DeviceGetAttribute "cudaDeviceGetAttribute" Both (OUT_I32, ATTRIBUTE, I32) -> CUDA_ERROR "one attribute of a device";
+    DeviceGetLimit "cudaDeviceGetLimit" Both (OUT_U64, LIMIT) -> CUDA_ERROR "a limit in force";
     DeviceGetCacheConfig "cudaDeviceGetCacheConfig" Both (OUT_I32) -> CUDA_ERROR "the preferred cache configuration";
     RuntimeGetVersion "cudaRuntimeGetVersion" Both (OUT_I32) -> CUDA_ERROR "the runtime's version; device code sees a constant (6000 seen on an H200)";
     Malloc "cudaMalloc" Both (OutPointer, Size) -> CUDA_ERROR "device memory; in device code from the heap of cudaLimitMallocHeapSize";
     Free "cudaFree" Both (Address) -> CUDA_ERROR "gives memory of cudaMalloc back";
-    MemcpyAsync "cudaMemcpyAsync" Both (Address, ConstAddress, Size, I32, STREAM) -> CUDA_ERROR "copies bytes within device memory";
-    Memcpy2DAsync "cudaMemcpy2DAsync" Both (Address, Size, ConstAddress, Size, Size, Size, I32, STREAM) -> CUDA_ERROR "copies rows of a width in bytes; each side has its pitch";
+    MemcpyAsync "cudaMemcpyAsync" Both (Address, ConstAddress, Size, COPY_KIND, STREAM) -> CUDA_ERROR "copies bytes within device memory";
+    Memcpy2DAsync "cudaMemcpy2DAsync" Both (Address, Size, ConstAddress, Size, Size, Size, COPY_KIND, STREAM) -> CUDA_ERROR "copies rows of a width in bytes; each side has its pitch";
     Memcpy3DAsync "cudaMemcpy3DAsync" Both (PARMS_3D, STREAM) -> CUDA_ERROR "copies slices of rows between pitched pointers";
     MemsetAsync "cudaMemsetAsync" Both (Address, I32, Size, STREAM) -> CUDA_ERROR "fills bytes with the value's lowest one";
     Memset2DAsync "cudaMemset2DAsync" Both (Address, Size, I32, Size, Size, STREAM) -> CUDA_ERROR "fills rows: pitch, value, width in bytes, height";
     Memset3DAsync "cudaMemset3DAsync" Both (PITCHED, I32, EXTENT, STREAM) -> CUDA_ERROR "fills slices of rows of pitched memory";
     FuncGetAttributes "cudaFuncGetAttributes" Both (OUT_ATTRIBUTES, Kernel) -> CUDA_ERROR "what a kernel needs and may have";
     OccupancyMaxActiveBlocks "cudaOccupancyMaxActiveBlocksPerMultiprocessor" Both (OUT_I32, Kernel, I32, Size) -> CUDA_ERROR "how many blocks of so many threads and so much dynamic shared memory a multiprocessor runs at once";
-    OccupancyMaxActiveBlocksWithFlags "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" Both (OUT_I32, Kernel, I32, Size, U32) -> CUDA_ERROR "the same with flags: `cudaOccupancyDefault`";
+    OccupancyMaxActiveBlocksWithFlags "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" Both (OUT_I32, Kernel, I32, Size, OCCUPANCY_FLAGS) -> CUDA_ERROR "the same with flags: `cudaOccupancyDefault`";
     OccupancyMaxPotentialBlockSize "cudaOccupancyMaxPotentialBlockSize" Both (OUT_I32, OUT_I32, Kernel, Size, I32) -> CUDA_ERROR "the fewest blocks that fill the device, and the block size that does it; shared bytes and the largest block size may be left out";
     // device only
     DeviceMalloc "malloc" Device (Size) -> VOID_POINTER "memory from the device heap, null when there is none left";
     DeviceFree "free" Device (Address) -> VOID "gives memory of malloc back";
     // host only
     DeviceSynchronize "cudaDeviceSynchronize" Host () -> CUDA_ERROR "waits for everything that was launched";
-    DeviceSetLimit "cudaDeviceSetLimit" Host (I32, U64) -> CUDA_ERROR "sets a limit; the launch pool's before the first kernel runs";
+    DeviceSetLimit "cudaDeviceSetLimit" Host (LIMIT, U64) -> CUDA_ERROR "sets a limit; the launch pool's before the first kernel runs";
     DeviceReset "cudaDeviceReset" Host () -> CUDA_ERROR "waits and gives everything back";
     StreamSynchronize "cudaStreamSynchronize" Host (STREAM) -> CUDA_ERROR "waits for a stream";
     EventSynchronize "cudaEventSynchronize" Host (EVENT) -> CUDA_ERROR "waits for an event";

@@ -2,7 +2,9 @@
 
 use super::body::{Body, is_poison, poison};
 use super::sides::Place as SidePlace;
-use crate::builtins::{RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side};
+use crate::builtins::{
+    NamedKind, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side, named_constant, named_constants,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Const;
 use crate::source::Span;
@@ -86,6 +88,7 @@ impl Body<'_, '_> {
         match param {
             RuntimeParam::Value(TypeTable::STREAM) => self.stream_arg(&arg.value),
             RuntimeParam::Value(ty) => self.expr_as(&arg.value, ty),
+            RuntimeParam::Named(kind) => self.named_value(kind, arg),
             RuntimeParam::Size => match self.integer(&arg.value, "a size is an integer") {
                 Some(size) => self.cast_int(size, TypeTable::U64),
                 None => poison(arg.span),
@@ -122,6 +125,23 @@ impl Body<'_, '_> {
             }
             RuntimeParam::Dim3 => poison(arg.span),
         }
+    }
+
+    /// One of CUDA's named values, or a number. All kinds are integers, so a name of the wrong kind would go unseen.
+    fn named_value(&mut self, kind: NamedKind, arg: &ast::Arg) -> Expr {
+        let name = arg.value.without_parens().as_ident().map(|ident| ident.name.as_str());
+        let name = name.filter(|name| self.find(name).is_none() && self.checker.items.find(name).is_none());
+        if let Some(constant) = name.and_then(named_constant).filter(|constant| constant.kind != kind && constant.ty() == kind.ty()) {
+            let message = format!("`{}` is {}, and {} is needed here", constant.name, constant.kind.describe(), kind.describe());
+            let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
+            let example = named_constants().find(|constant| constant.kind == kind);
+            self.report(match example {
+                Some(example) => diagnostic.help(format!("for example `{}`", example.name)),
+                None => diagnostic,
+            });
+            return poison(arg.span);
+        }
+        self.expr_as(&arg.value, kind.ty())
     }
 
     /// `&s`, where a call reads or writes a value of a type.
