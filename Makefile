@@ -30,7 +30,7 @@ demo: build ## compile, show, link and run lang-tests/run/nested_hello.cdp
 	@scripts/demo.sh $(BUILT)/release/cdpc $(HELLO) $(DEMO) $(ARCH)
 
 test: setup ## run every test
-	INSTA_UPDATE=no $(CARGO) $(TEST) --workspace
+	INSTA_UPDATE=no $(CARGO) $(TEST) --workspace --no-fail-fast
 	$(CARGO) test --quiet --workspace --doc
 
 bless: setup ## take the present output as the expected one: golden PTX and blessed diagnostics; then read the diff
