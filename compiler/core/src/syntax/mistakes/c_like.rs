@@ -48,9 +48,11 @@ fn translated(words: &str) -> Option<&'static str> {
     })
 }
 
+/// The numeric types of ours.
+const OURS: [&str; 12] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
+
 /// Whether a word is the name of a type in C++ or here.
 pub(super) fn is_type_word(word: &str) -> bool {
-    const OURS: [&str; 12] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
     translated(word).is_some()
         || OURS.contains(&word)
         || matches!(word, "dim3" | "cudaError_t" | "cudaStream_t" | "cudaEvent_t" | "auto")
@@ -101,7 +103,10 @@ pub(super) fn declarator<'text>(source: SourceText<'text>, tokens: &[Spanned]) -
             _ => words.push(source.word(*token)),
         }
     }
-    if words.is_empty() || source.breaks_line(tokens.first()?.start, name.end) {
+    // a statement of another language is no declaration
+    if words.first().is_none_or(|word| matches!(*word, "match" | "do" | "goto" | "try" | "throw" | "delete"))
+        || source.breaks_line(tokens.first()?.start, name.end)
+    {
         return None;
     }
     let mut length = prefix;
@@ -128,10 +133,24 @@ impl Declarator<'_> {
     /// `x: *global const f32`, without the type for `auto`.
     pub(super) fn as_ours(&self, source: SourceText<'_>) -> String {
         let name = source.word(self.name);
+        if let [word] = self.words.as_slice()
+            && is_type_word(name)
+            && !is_type_word(word)
+        {
+            // only the colon is missing
+            return format!("{word}: {}", translated(name).unwrap_or(name));
+        }
         match self.type_text() {
             Some(ty) => format!("{name}: {ty}"),
             None => name.to_owned(),
         }
+    }
+
+    /// `x = dim3(1, 2)` for `dim3 x(1, 2)`, `x: f32 = (0.5)` for `float x(0.5)`: the value is given in parentheses.
+    pub(super) fn with_value(&self, source: SourceText<'_>, arguments: &str) -> Option<String> {
+        let (ty, name) = (self.type_text()?, source.word(self.name));
+        let scalar = OURS.contains(&ty.as_str()) || ty == "bool";
+        Some(if scalar { format!("{name}: {ty} = {arguments}") } else { format!("{name} = {ty}{arguments}") })
     }
 
     /// Whether the value never changes.

@@ -61,7 +61,9 @@ impl Pass<'_, '_> {
             return false;
         }
         let Some(last) = rest.get(declarator.length - 1).copied() else { return false };
-        let span = self.source.between(first, last);
+        // `dim3 grid(1, 2);`: a value built by a call
+        let call = (behind == Some(Token::ParenOpen)).then(|| rest.get(closing(rest, declarator.length)).copied()).flatten();
+        let span = self.source.between(first, call.unwrap_or(last));
         let keyword = if declarator.is_shared() {
             "shared"
         } else if declarator.is_const() {
@@ -74,7 +76,11 @@ impl Pass<'_, '_> {
         } else {
             "a variable is declared with `let` or `var`, its type behind the name"
         };
-        let replacement = format!("{keyword} {}", declarator.as_ours(self.source));
+        let replacement = call
+            .and_then(|_| rest.get(declarator.length..=closing(rest, declarator.length)))
+            .and_then(|arguments| declarator.with_value(self.source, self.source.words(arguments)))
+            .unwrap_or_else(|| declarator.as_ours(self.source));
+        let replacement = format!("{keyword} {replacement}");
         self.diagnostics.push(Diagnostic::new(Code::E0114, span, message).fix("write", span, replacement));
         let shared = declarator.is_shared();
         let name = declarator.name;
