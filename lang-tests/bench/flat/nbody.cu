@@ -9,6 +9,7 @@ extern "C" __global__ void nbody(int n, const float4 *__restrict__ bodies, float
     for (int start = 0; start < n; start += BLOCK) {
         tile[t] = bodies[start + t];
         __syncthreads();
+        #pragma unroll 4
         for (int k = 0; k < BLOCK; k++) {
             float4 other = tile[k];
             float dx = other.x - me.x, dy = other.y - me.y, dz = other.z - me.z;
