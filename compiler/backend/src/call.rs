@@ -115,9 +115,7 @@ impl<'c> Emit<'_, '_, 'c> {
             | RuntimeParam::Address
             | RuntimeParam::ConstAddress
             | RuntimeParam::InStruct(_)
-            | RuntimeParam::OutStruct(_) => {
-                Ok(self.body.address_cast(self.value(arg, span)?, Space::Generic)?)
-            }
+            | RuntimeParam::OutStruct(_) => Ok(self.body.address_cast(self.value(arg, span)?, Space::Generic)?),
             RuntimeParam::Size => Ok(self.body.int_cast(self.value(arg, span)?, builder.size_type(), false)?),
             RuntimeParam::Dim3 => {
                 let from = self.memory(arg, span)?;

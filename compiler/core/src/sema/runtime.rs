@@ -131,8 +131,11 @@ impl Body<'_, '_> {
     fn named_value(&mut self, kind: NamedKind, arg: &ast::Arg) -> Expr {
         let name = arg.value.without_parens().as_ident().map(|ident| ident.name.as_str());
         let name = name.filter(|name| self.find(name).is_none() && self.checker.items.find(name).is_none());
-        if let Some(constant) = name.and_then(named_constant).filter(|constant| constant.kind != kind && constant.ty() == kind.ty()) {
-            let message = format!("`{}` is {}, and {} is needed here", constant.name, constant.kind.describe(), kind.describe());
+        if let Some(constant) =
+            name.and_then(named_constant).filter(|constant| constant.kind != kind && constant.ty() == kind.ty())
+        {
+            let message =
+                format!("`{}` is {}, and {} is needed here", constant.name, constant.kind.describe(), kind.describe());
             let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
             let example = named_constants().find(|constant| constant.kind == kind);
             self.report(match example {
@@ -218,6 +221,15 @@ impl Body<'_, '_> {
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
             RuntimeFn::EventRecord | RuntimeFn::EventRecordWithFlags | RuntimeFn::StreamWaitEvent => {
+                let flags = args.get(2).filter(|flags| {
+                    call == RuntimeFn::EventRecordWithFlags && self.int_value(flags).is_some_and(|value| value != 0)
+                });
+                if let Some(flags) = flags {
+                    let diagnostic = Diagnostic::new(Code::E0411, flags.span, "device code records events without flags")
+                        .fix("say so", flags.span, "cudaEventRecordDefault")
+                        .note("CUDA programming guide 4.18.4.2.2: device events order streams and do nothing else");
+                    self.wrong_on(SidePlace::Device, diagnostic);
+                }
                 let stream = if call == RuntimeFn::StreamWaitEvent { args.first() } else { args.get(1) };
                 let Some(stream) = stream.filter(|stream| special_stream(stream).is_some_and(|handle| handle != 0)) else {
                     return;

@@ -56,9 +56,7 @@ impl Predeclared {
         match self {
             Self::Pos => &[("x", Part::Size), ("y", Part::Size), ("z", Part::Size)],
             Self::Extent => &[("width", Part::Size), ("height", Part::Size), ("depth", Part::Size)],
-            Self::PitchedPtr => {
-                &[("ptr", Part::Address), ("pitch", Part::Size), ("xsize", Part::Size), ("ysize", Part::Size)]
-            }
+            Self::PitchedPtr => &[("ptr", Part::Address), ("pitch", Part::Size), ("xsize", Part::Size), ("ysize", Part::Size)],
             Self::Memcpy3DParms => &[
                 ("srcArray", Part::Address),
                 ("srcPos", Part::Struct(Self::Pos)),

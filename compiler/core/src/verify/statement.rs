@@ -290,7 +290,9 @@ impl Verifier<'_> {
             RuntimeParam::Dim3 => ty == TypeTable::DIM3,
             RuntimeParam::Kernel => false,
             RuntimeParam::Struct(which) => types.is_predeclared(ty, which),
-            RuntimeParam::InStruct(which) => types.pointee(ty).is_some_and(|(_, pointee, _)| types.is_predeclared(pointee, which)),
+            RuntimeParam::InStruct(which) => {
+                types.pointee(ty).is_some_and(|(_, pointee, _)| types.is_predeclared(pointee, which))
+            }
             RuntimeParam::OutStruct(which) => {
                 types.pointee(ty).is_some_and(|(_, pointee, constant)| !constant && types.is_predeclared(pointee, which))
             }

@@ -6,8 +6,8 @@
 use super::code::Code;
 use crate::builtins::{RuntimeFn, named_constant};
 use crate::ir::{
-    BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, LocalId, Module, Operand, Place, Projection,
-    Rvalue, StatementKind,
+    BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, LocalId, Module, Operand, Place, Projection, Rvalue,
+    StatementKind,
 };
 use crate::source::Span;
 use crate::types::{Predeclared, Space, TypeId, TypeTable};
@@ -29,7 +29,8 @@ pub(super) fn lower(module: &mut Module, on_device: impl Fn(usize) -> bool) {
     let known = functions.len();
     for (_, function) in functions.iter_mut().enumerate().filter(|(index, _)| on_device(*index)) {
         for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements) {
-            let StatementKind::Runtime { dst, call: RuntimeFn::OccupancyMaxPotentialBlockSize, args } = &mut statement.kind else {
+            let StatementKind::Runtime { dst, call: RuntimeFn::OccupancyMaxPotentialBlockSize, args } = &mut statement.kind
+            else {
                 continue;
             };
             let [grid, block, Operand::Function(kernel), shared, limit] = args.as_slice() else { continue };

@@ -1,7 +1,8 @@
 //! Rewriting one call in place.
 
 use crate::ir::{
-    BinaryOp, Block, BlockId, Function, Local, LocalId, Module, Operand, Rvalue, Statement, StatementKind, Terminator, TerminatorKind,
+    BinaryOp, Block, BlockId, Function, Local, LocalId, Module, Operand, Rvalue, Statement, StatementKind, Terminator,
+    TerminatorKind,
 };
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};

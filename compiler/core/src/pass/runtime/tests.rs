@@ -32,8 +32,9 @@ fn c14_a_value_that_is_zero_goes_to_the_runtime_and_every_other_to_a_kernel() {
     assert_eq!(calls(&zero, "k"), [RuntimeFn::MemsetAsync]);
     assert_eq!((fill_kernels(&zero), sites.len()), (0, 0));
     for value in ["0x5a", "v"] {
-        let text =
-            format!("kernel k(p: *global u8, v: i32, n: u64) {{ let e = cudaMemsetAsync(p, {value}, n, cudaStreamDefault); assert(e == cudaSuccess); }}");
+        let text = format!(
+            "kernel k(p: *global u8, v: i32, n: u64) {{ let e = cudaMemsetAsync(p, {value}, n, cudaStreamDefault); assert(e == cudaSuccess); }}"
+        );
         let (module, sites) = lowered(&text);
         assert!(!calls(&module, "k").contains(&RuntimeFn::MemsetAsync), "{value}");
         assert_eq!(fill_kernels(&module), 1);
@@ -65,11 +66,13 @@ fn fills_of_host_code_stay() {
 #[test]
 fn events_are_recorded_by_the_call_that_the_library_has() {
     let text = |flags: &str| {
-        format!("kernel k(f: u32, o: *global i32) {{
+        format!(
+            "kernel k(f: u32, o: *global i32) {{
             var e: cudaEvent_t;
             cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
             o[0] = cudaEventRecordWithFlags(e, 0, {flags}) as i32;
-        }}")
+        }}"
+        )
     };
     for flags in ["cudaEventRecordDefault", "f"] {
         let (module, _) = lowered(&text(flags));
@@ -90,7 +93,8 @@ fn a_block_size_is_found_by_a_function_for_each_kernel() {
         }";
     let (module, _) = lowered(text);
     assert!(calls(&module, "k").is_empty());
-    let helpers: Vec<_> = module.functions.iter().filter(|f| f.name.starts_with("cdpc$potential") && f.kind == FunctionKind::Plain).collect();
+    let helpers: Vec<_> =
+        module.functions.iter().filter(|f| f.name.starts_with("cdpc$potential") && f.kind == FunctionKind::Plain).collect();
     assert_eq!(helpers.len(), 2);
     for helper in helpers {
         let asks = statements(helper).into_iter().any(|statement| match statement {
