@@ -15,8 +15,8 @@ use nvptx_builder::{
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Dynamic shared memory starts at a multiple of this.
-const DYNAMIC_SHARED_ALIGN: u32 = 16;
+/// Dynamic shared memory, and shared variables of this size or more, start at a multiple of this.
+const SHARED_ALIGN: u32 = 16;
 
 /// How a function's result reaches its caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,7 +169,9 @@ impl<'a, 'c> Emitter<'a, 'c> {
     fn declare_global(&self, global: &Global, symbol: &str) -> Result<Value<'c>, Error> {
         let layout = self.layout(global.ty);
         let dynamic = matches!(self.ir.types.get(global.ty), CdpType::Unsized { .. });
-        let align = layout.align.max(global.align).max(if dynamic { DYNAMIC_SHARED_ALIGN } else { 1 });
+        // shared arrays are aligned so that neighbouring elements can be read at once
+        let wide = dynamic || (global.space == CdpSpace::Shared && layout.size >= u64::from(SHARED_ALIGN));
+        let align = layout.align.max(global.align).max(if wide { SHARED_ALIGN } else { 1 });
         let init = match &global.init {
             Some(init) => Some(self.initialiser(init, global.span)?),
             None => None,

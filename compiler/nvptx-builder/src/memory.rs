@@ -63,11 +63,14 @@ impl<'c> Body<'_, 'c> {
     /// # Errors
     /// [`Error::Shape`] for no address.
     pub fn copy(&self, to: Value<'c>, to_align: u32, from: Value<'c>, from_align: u32, size: u64) -> Result<(), Error> {
-        let size = self.module.size_type().const_int(size, false);
-        // a move, because a value may be assigned to itself
-        self.builder
-            .build_memmove(pointer(to)?, to_align.max(1), pointer(from)?, from_align.max(1), size)
-            .map_err(|e| Error::Shape(e.to_string()))?;
+        for (at, bytes) in pieces(size) {
+            let (to, from) = (self.offset(to, at)?, self.offset(from, at)?);
+            let bytes = self.module.size_type().const_int(bytes, false);
+            // LLVM allows it where a value is assigned to itself; without optimisation it drops moves of more than 128 bytes
+            self.builder
+                .build_memcpy(pointer(to)?, align_at(to_align, at), pointer(from)?, align_at(from_align, at), bytes)
+                .map_err(|e| Error::Shape(e.to_string()))?;
+        }
         Ok(())
     }
 
@@ -76,9 +79,12 @@ impl<'c> Body<'_, 'c> {
     /// # Errors
     /// [`Error::Shape`] for no address.
     pub fn clear(&self, to: Value<'c>, align: u32, size: u64) -> Result<(), Error> {
-        let size = self.module.size_type().const_int(size, false);
         let zero = self.module.context.i8_type().const_zero();
-        self.builder.build_memset(pointer(to)?, align.max(1), zero, size).map_err(|e| Error::Shape(e.to_string()))?;
+        for (at, bytes) in pieces(size) {
+            let to = pointer(self.offset(to, at)?)?;
+            let bytes = self.module.size_type().const_int(bytes, false);
+            self.builder.build_memset(to, align_at(align, at), zero, bytes).map_err(|e| Error::Shape(e.to_string()))?;
+        }
         Ok(())
     }
 
@@ -145,4 +151,24 @@ impl<'c> Body<'_, 'c> {
             _ => shape("an element of no aggregate"),
         }
     }
+}
+
+/// What LLVM copies or sets without a loop, in bytes. Its loop goes byte by byte.
+const PIECE: u64 = 64;
+
+/// From here on a loop is shorter than the stores.
+const UNROLLED: u64 = 2048;
+
+/// First byte and bytes of the pieces that a copy is made of.
+fn pieces(size: u64) -> impl Iterator<Item = (u64, u64)> {
+    let piece = if size <= UNROLLED { PIECE } else { size };
+    // a copy of nothing is kept: LLVM drops it
+    let count = size.div_ceil(piece.max(1)).max(1);
+    (0..count).map(move |i| (i * piece, piece.min(size - i * piece)))
+}
+
+/// What an address `at` bytes behind one aligned to `align` is aligned to.
+fn align_at(align: u32, at: u64) -> u32 {
+    let low = u32::try_from(at & at.wrapping_neg()).unwrap_or(u32::MAX);
+    if low == 0 { align.max(1) } else { align.max(1).min(low) }
 }

@@ -23,7 +23,8 @@ pub struct Module {
     pub name: String,
     /// Not cdpc's.
     pub is_foreign: bool,
-    /// Empty where stores are not to be looked at.
+    /// Larger parameters are copied in a loop, so that the offsets of the stores are in registers.
+    pub largest_stored: u32,
     pub ptx: String,
     manifest: Option<Manifest>,
     cubins: Vec<CubinInfo>,
@@ -82,7 +83,7 @@ impl Compilers {
         let manifest = Manifest::from_json(&read(&place.path("a.json"))?).map_err(|e| e.to_string())?;
         let cubin = std::fs::read(place.path("a.cubin")).map_err(|e| e.to_string())?;
         let cubin = CubinInfo::parse(&cubin).map_err(|e| e.to_string())?;
-        Ok(Module { name, is_foreign: false, ptx: read(&place.path("a.ptx"))?, manifest: Some(manifest), cubins: vec![cubin] })
+        Ok(Module { name, is_foreign: false, largest_stored: u32::MAX, ptx: read(&place.path("a.ptx"))?, manifest: Some(manifest), cubins: vec![cubin] })
     }
 
     /// PTX by nvcc, assembled for each architecture.
@@ -99,7 +100,7 @@ impl Compilers {
                 CubinInfo::parse(&cubin.bytes).map_err(|e| e.to_string())
             };
             let cubins = ARCHS.into_iter().map(link).collect::<Result<_, String>>()?;
-            Ok(Module { name: "nvcc".to_owned(), is_foreign: true, ptx, manifest: None, cubins })
+            Ok(Module { name: "nvcc".to_owned(), is_foreign: true, largest_stored: 127, ptx, manifest: None, cubins })
         }))
     }
 
@@ -123,7 +124,7 @@ impl Compilers {
         ]);
         command.args(["-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version", "-I"]).arg(include);
         command.args(["a.cu", "-o", "a.ptx"]);
-        let module = |ptx| Module { name: "clang".to_owned(), is_foreign: true, ptx, manifest: None, cubins: Vec::new() };
+        let module = |ptx| Module { name: "clang".to_owned(), is_foreign: true, largest_stored: 64, ptx, manifest: None, cubins: Vec::new() };
         Some(compiled("clang", command, &place).map(module))
     }
 }

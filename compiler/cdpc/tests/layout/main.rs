@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 /// A module holds so many signatures.
 const BATCH: usize = 100;
 
-/// The first of each is compared with nvcc's and clang's stores; every one has its own build by cdpc.
+/// What cdpc builds: every architecture, both launch interfaces.
 const BUILDS: [(&str, &str); 6] =
     [("sm_90", "v1"), ("sm_75", "v2"), ("sm_80", "v1"), ("sm_90", "v2"), ("sm_100", "v1"), ("sm_120", "v2")];
 
@@ -118,7 +118,8 @@ fn check_module(signature: &Signature, number: usize, module: &Module) -> Result
             }
         }
     }
-    if sizes_only || module.ptx.is_empty() || signature.params.is_empty() {
+    let looped = sizes(&expected).into_iter().any(|size| size > module.largest_stored);
+    if sizes_only || looped || signature.params.is_empty() {
         return Ok(());
     }
     let stored = ptx::stores(&module.ptx, &format!("q{number}")).map_err(|why| format!("{}: {why}", module.name))?;

@@ -80,7 +80,7 @@ pub type Range = (u32, u32);
 
 /// What the device runtime takes by default.
 const MOST_BYTES: u32 = 4096;
-/// From here on LLVM copies in a loop, and the offsets of its stores are in registers.
+/// From here on nvcc copies in a loop, and the offsets of its stores are in registers.
 const LOOPED: u32 = 128;
 
 pub fn round_up(value: u32, align: u32) -> u32 {
