@@ -34,6 +34,7 @@ mod place;
 mod print;
 mod reach;
 mod storage;
+mod texture;
 mod types;
 mod value;
 

@@ -122,6 +122,7 @@ pub fn definition(kind: &StatementKind) -> Option<LocalId> {
         | StatementKind::Atomic { dst, .. }
         | StatementKind::Barrier { dst, .. }
         | StatementKind::Warp { dst, .. }
+        | StatementKind::Texture { dst, .. }
         | StatementKind::Runtime { dst, .. }
         | StatementKind::Printf { dst, .. } => *dst,
         StatementKind::Launch(launch) => launch.dst,
@@ -137,6 +138,7 @@ pub fn operands(kind: &StatementKind) -> Vec<&Operand> {
         StatementKind::Store { value, .. } => vec![value],
         StatementKind::Call { args, .. }
         | StatementKind::Warp { args, .. }
+        | StatementKind::Texture { args, .. }
         | StatementKind::Runtime { args, .. }
         | StatementKind::Printf { args, .. } => args.iter().collect(),
         StatementKind::Atomic { pointer, operands, .. } => std::iter::once(pointer).chain(operands).collect(),

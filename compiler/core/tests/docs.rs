@@ -8,7 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side, WarpOp,
+    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side, TextureOp,
+    WarpOp,
     named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
@@ -248,6 +249,20 @@ fn warps() -> String {
     out
 }
 
+fn textures() -> String {
+    let types = TypeTable::new();
+    let mut out = head(&["name", "arguments", "what it reads or writes"]);
+    for op in TextureOp::ALL {
+        let mut args = vec![types.display(op.object())];
+        args.extend(std::iter::repeat_n(types.display(op.coordinate()), op.coordinates()));
+        if op.is_write() {
+            args.insert(0, "value".to_owned());
+        }
+        row(&mut out, &[&format!("`{}`", op.name()), &format!("`{}`", args.join(", ")), op.doc()]);
+    }
+    out
+}
+
 fn runtime() -> String {
     let types = TypeTable::new();
     let mut out = head(&["call", "where", "result", "what it does"]);
@@ -330,6 +345,7 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "registers", registers()),
         ("language.md", "intrinsics", intrinsics()),
         ("language.md", "barriers", barriers()),
+        ("language.md", "textures", textures()),
         ("language.md", "atomics", atomics()),
         ("language.md", "warps", warps()),
         ("language.md", "runtime", runtime()),

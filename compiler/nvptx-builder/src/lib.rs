@@ -31,6 +31,7 @@ pub mod session;
 mod signature;
 mod special;
 pub mod target;
+mod texture;
 
 pub use arithmetic::{Compare, FloatCompare, IntOp};
 pub use atomic::{AtomicOp, Scope};
@@ -48,3 +49,4 @@ pub use runtime::{DIM3_ALIGN, DIM3_LANES};
 pub use signature::{Extension, FunctionKind, InlineHint, Param, ParamKind, Signature};
 pub use special::{BarrierKind, FenceScope, Shuffle, SpecialRegister, WarpReduce, WarpVote};
 pub use target::{AddressWidth, Target};
+pub use texture::Texel;

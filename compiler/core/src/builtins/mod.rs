@@ -3,6 +3,7 @@
 //! - [`Register`]: `threadIdx.x` and its kin.
 //! - [`Intrinsic`]: pure functions of their arguments: mathematics and bit operations.
 //! - `sync`: barriers, fences, warp operations and atomics.
+//! - `texture`: fetches from textures, reads and writes of surfaces.
 //! - `runtime`: the CUDA runtime calls of device and host code.
 //! - `constants`: `cudaSuccess`, `cudaStreamNonBlocking` and other named values.
 //!
@@ -12,6 +13,7 @@ mod constants;
 mod intrinsic;
 mod runtime;
 mod sync;
+mod texture;
 
 pub use constants::{
     NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text,
@@ -20,6 +22,7 @@ pub use constants::{
 pub use intrinsic::{Domain, Intrinsic};
 pub use runtime::{RuntimeFn, RuntimeParam, Side};
 pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};
+pub use texture::TextureOp;
 
 /// Special registers: one thread's place in its grid, and clocks.
 #[allow(missing_docs, reason = "the names are CUDA's")]

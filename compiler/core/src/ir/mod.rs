@@ -32,7 +32,7 @@ mod visit;
 pub use builder::FunctionBuilder;
 pub use text::{ParseError, parse, print};
 
-use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::source::Span;
 use crate::types::{Space, TypeId, TypeTable};
 
@@ -294,6 +294,15 @@ pub enum StatementKind {
         /// Which.
         op: WarpOp,
         /// As [`WarpOp`] says for each.
+        args: Vec<Operand>,
+    },
+    /// A fetch from a texture, or a read or write of a surface.
+    Texture {
+        /// What is read; its type says which elements. None for a write.
+        dst: Option<LocalId>,
+        /// Which.
+        op: TextureOp,
+        /// The object, the coordinates, and the value of a write.
         args: Vec<Operand>,
     },
     /// Starts a kernel.

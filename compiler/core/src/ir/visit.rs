@@ -51,6 +51,7 @@ macro_rules! visitors {
                     }
                     Self::Call { args, .. }
                     | Self::Warp { args, .. }
+                    | Self::Texture { args, .. }
                     | Self::Runtime { args, .. }
                     | Self::Printf { args, .. } => args.into_iter().for_each(f),
                     Self::Atomic { pointer, operands, .. } => {
@@ -112,6 +113,7 @@ impl StatementKind {
             | Self::Atomic { dst, .. }
             | Self::Barrier { dst, .. }
             | Self::Warp { dst, .. }
+            | Self::Texture { dst, .. }
             | Self::Runtime { dst, .. }
             | Self::Printf { dst, .. } => *dst,
             Self::Launch(launch) => launch.dst,

@@ -97,6 +97,7 @@ impl Scan {
             | ExprKind::Intrinsic(_, list)
             | ExprKind::Atomic(_, _, list)
             | ExprKind::Warp(_, list)
+            | ExprKind::Texture(_, list)
             | ExprKind::Runtime(_, list)
             | ExprKind::Printf(_, list) => self.expressions(list),
             ExprKind::Launch(launch) => self.launch(launch),

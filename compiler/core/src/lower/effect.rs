@@ -29,6 +29,7 @@ impl Lowering<'_> {
             | ExprKind::Barrier(..)
             | ExprKind::Fence(_)
             | ExprKind::Warp(..)
+            | ExprKind::Texture(..)
             | ExprKind::Runtime(..)
             | ExprKind::Printf(..)
             | ExprKind::Assert { .. } => self.perform(None, expression),
@@ -55,6 +56,16 @@ impl Lowering<'_> {
             }
             ExprKind::Fence(scope) => StatementKind::Fence { scope: *scope },
             ExprKind::Warp(op, args) => StatementKind::Warp { dst, op: *op, args: self.values(args) },
+            ExprKind::Texture(op, args) => {
+                let mut args = self.values(args);
+                if op.is_write() {
+                    args.rotate_left(1);
+                }
+                // a read has a result even where no one wants it
+                let dst =
+                    if op.is_write() { None } else { Some(dst.unwrap_or_else(|| self.builder.temporary(expression.ty, span))) };
+                StatementKind::Texture { dst, op: *op, args }
+            }
             ExprKind::Runtime(call, args) => StatementKind::Runtime { dst, call: *call, args: self.values(args) },
             ExprKind::Printf(format, args) => StatementKind::Printf { dst, format: format.clone(), args: self.values(args) },
             ExprKind::Assert { condition, text, format, args } => {

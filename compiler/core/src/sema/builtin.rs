@@ -1,7 +1,7 @@
 //! Calls of builtins: each table of [`crate::builtins`] gives the names and what they take.
 
 use super::body::{Body, is_poison, poison};
-use crate::builtins::{AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, Side, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, Side, TextureOp, WarpOp};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
 use crate::source::Span;
@@ -47,8 +47,16 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let barriers = BarrierOp::ALL.into_iter().map(BarrierOp::name);
     let atomics = AtomicOp::ALL.into_iter().map(AtomicOp::name);
     let warps = WarpOp::ALL.into_iter().map(WarpOp::name);
+    let textures = TextureOp::ALL.iter().map(|op| op.name());
     let makers = MAKERS.iter().map(|(name, _)| *name);
-    intrinsics.chain(runtime).chain(barriers).chain(atomics).chain(warps).chain(makers).chain(OTHERS.iter().copied())
+    intrinsics
+        .chain(runtime)
+        .chain(barriers)
+        .chain(atomics)
+        .chain(warps)
+        .chain(makers)
+        .chain(textures)
+        .chain(OTHERS.iter().copied())
 }
 
 impl Body<'_, '_> {
@@ -60,10 +68,16 @@ impl Body<'_, '_> {
         expect: Option<TypeId>,
         span: Span,
     ) -> Option<Expr> {
-        if path.qualifier.is_some() || !path.args.is_empty() {
+        if path.qualifier.is_some() {
             return None;
         }
         let name = path.name.name.as_str();
+        if let Some(op) = TextureOp::from_name(name) {
+            return Some(self.texture(op, path, args, span));
+        }
+        if !path.args.is_empty() {
+            return None;
+        }
         if let Some(result) = self.special_call(name, path.span, args, span) {
             return Some(result);
         }

@@ -8,7 +8,7 @@
 //! - `expr`: operators, literals; `convert`: implicit and explicit conversions
 //! - `call`: calls, construction of values, inference of compile-time arguments
 //! - `builtin`: calls of builtins; `format`: printf formats
-//! - `runtime`: calls of the CUDA runtime
+//! - `runtime`: calls of the CUDA runtime; `texture`: accesses to textures and surfaces
 //! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1)
 //! - `consts`: evaluation at compile time
 //! - `sides`: what only device code, or only host code, may do
@@ -32,6 +32,7 @@ mod runtime;
 mod sides;
 mod stmt;
 mod suggest;
+mod texture;
 mod types;
 mod value;
 

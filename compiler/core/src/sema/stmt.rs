@@ -171,6 +171,7 @@ impl Body<'_, '_> {
             | ExprKind::Barrier(..)
             | ExprKind::Fence(_)
             | ExprKind::Warp(..)
+            | ExprKind::Texture(..)
             | ExprKind::Runtime(..)
             | ExprKind::Printf(..)
             | ExprKind::Assert { .. }

@@ -4,7 +4,7 @@
 //! [`ExprKind::Cast`], every name an id, generic items are instances, constants are folded, and pointer arithmetic, dereferences and
 //! address spaces are explicit. A program with errors is never lowered.
 
-use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::ir::{Access, BinaryOp, CastKind, Const, FunctionId, Global, GlobalId, Inline, UnaryOp};
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
@@ -218,6 +218,8 @@ pub enum ExprKind {
     Fence(MemoryScope),
     /// A warp operation with all its operands (defaults filled in).
     Warp(WarpOp, Vec<Expr>),
+    /// An access to a texture or surface, in CUDA's order: the value of a write, the object, the coordinates.
+    Texture(TextureOp, Vec<Expr>),
     /// A kernel's address; only as an argument of a runtime call.
     Kernel(FunctionId),
     /// A CUDA runtime call with the arguments as [`RuntimeFn::params`] asks.

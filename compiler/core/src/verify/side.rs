@@ -45,7 +45,8 @@ impl Verifier<'_> {
             StatementKind::Atomic { .. }
             | StatementKind::Barrier { .. }
             | StatementKind::Fence { .. }
-            | StatementKind::Warp { .. } => Side::Device,
+            | StatementKind::Warp { .. }
+            | StatementKind::Texture { .. } => Side::Device,
             StatementKind::HostAllocate { .. } => Side::Host,
             StatementKind::Runtime { call, .. } => call.side(),
             StatementKind::Assign { value, .. } => match value {
@@ -78,6 +79,7 @@ fn describe(statement: &StatementKind) -> &'static str {
         StatementKind::Barrier { op, .. } => op.name(),
         StatementKind::Fence { .. } => "a fence",
         StatementKind::Warp { op, .. } => op.name(),
+        StatementKind::Texture { op, .. } => op.name(),
         StatementKind::HostAllocate { .. } => "the allocation of a buffer",
         StatementKind::Runtime { call, .. } => call.name(),
         StatementKind::Assign { value: Rvalue::Register(register), .. } => register.name(),

@@ -1,7 +1,7 @@
 //! Statements, terminators and blocks.
 
 use super::Verifier;
-use crate::builtins::{AtomicOp, BarrierOp, RuntimeFn, RuntimeParam, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, RuntimeFn, RuntimeParam, TextureOp, WarpOp};
 use crate::ir::{
     BlockId, Function, FunctionId, FunctionKind, Launch, LocalId, Operand, Statement, StatementKind, Terminator, TerminatorKind,
 };
@@ -97,6 +97,7 @@ impl Verifier<'_> {
             StatementKind::Barrier { dst, op, operand } => self.barrier(*dst, *op, operand.as_ref()),
             StatementKind::Fence { .. } => {}
             StatementKind::Warp { dst, op, args } => self.warp(*dst, *op, args),
+            StatementKind::Texture { dst, op, args } => self.texture(*dst, *op, args),
             StatementKind::Launch(launch) => self.launch(launch),
             StatementKind::Runtime { dst, call, args } => self.runtime(*dst, *call, args),
             StatementKind::Printf { dst, args, .. } => {
@@ -251,6 +252,22 @@ impl Verifier<'_> {
             return self.error(format!("{} does not take ({})", op.name(), shown.join(", ")));
         }
         self.result(dst, result, op.name());
+    }
+
+    fn texture(&mut self, dst: Option<LocalId>, op: TextureOp, args: &[Operand]) {
+        let name = op.name();
+        let count = 1 + op.coordinates() + usize::from(op.is_write());
+        self.require(args.len() == count, |_| format!("{name} takes {count} operands, not {}", args.len()));
+        for (index, arg) in args.iter().enumerate().take(1 + op.coordinates()) {
+            self.operand_of(arg, if index == 0 { op.object() } else { op.coordinate() }, name);
+        }
+        let element = match (op.is_write(), dst) {
+            (true, None) => args.last().map(|value| self.operand(value)),
+            (false, Some(dst)) => self.target(dst),
+            _ => return self.error(format!("{name} needs a result exactly when it reads")),
+        };
+        let fits = element.is_none_or(|ty| ty == TypeTable::POISON || self.module.types.texel(ty).is_some());
+        self.require(fits, |_| format!("{name} works on no such elements"));
     }
 
     fn runtime(&mut self, dst: Option<LocalId>, call: RuntimeFn, args: &[Operand]) {

@@ -38,6 +38,9 @@ impl Decoder<'_> {
                 let args = self.slots(args);
                 Effect::Warp { dst: self.target(*dst), op: *op, args, kind }
             }
+            StatementKind::Texture { op, .. } => {
+                return self.trap(format!("`{}`: the reference executor has no textures and surfaces", op.name()));
+            }
             StatementKind::Launch(launch) => {
                 let Some(kernel) = self.module.function(launch.kernel) else {
                     return self.trap("a launch of nothing".to_owned());

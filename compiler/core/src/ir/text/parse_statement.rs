@@ -3,7 +3,7 @@
 use super::lex::Token;
 use super::parse::{Parser, Result};
 use super::{ACCESSES, BINARY, CASTS, SCOPES, UNARY, meaning};
-use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::ir::{Access, FunctionId, GlobalId, Launch, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind};
 
 impl Parser<'_> {
@@ -156,6 +156,10 @@ impl Parser<'_> {
                 let find = |word: &str| WarpOp::ALL.into_iter().find(|op| op.name() == word);
                 let op = self.chosen(find, "warp operation")?;
                 StatementKind::Warp { dst, op, args: self.arguments()? }
+            }
+            "texture" => {
+                let op = self.chosen(TextureOp::from_name, "texture access")?;
+                StatementKind::Texture { dst, op, args: self.arguments()? }
             }
             "launch" => StatementKind::Launch(Box::new(self.launch(dst)?)),
             "runtime" => {

@@ -120,6 +120,12 @@ impl Printer<'_> {
                 self.put(op.name());
                 self.arguments(args);
             }
+            StatementKind::Texture { dst, op, args } => {
+                self.result(*dst);
+                self.put("texture ");
+                self.put(op.name());
+                self.arguments(args);
+            }
             StatementKind::Launch(launch) => self.launch(launch),
             StatementKind::Runtime { dst, call, args } => {
                 self.result(*dst);

@@ -1,6 +1,6 @@
 //! Modules out of nothing but a number: any shape, right or wrong.
 
-use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::ir::*;
 use crate::source::{FileId, Span};
 use crate::types::{EnumDef, Field, Float, Int, Scalar, Space, StructDef, Type, TypeId};
@@ -217,7 +217,7 @@ fn statement(g: &mut Generator, module: &Module) -> StatementKind {
     let scopes = [MemoryScope::Block, MemoryScope::Device, MemoryScope::System];
     let accesses = [Access::Plain, Access::Volatile, Access::NonCoherent];
     let dst = g.maybe(local);
-    match g.below(14) {
+    match g.below(15) {
         0 | 1 => StatementKind::Assign { dst: local(g), value: rvalue(g, module) },
         2 => StatementKind::Load { dst: local(g), place: place(g, module), access: g.pick(&accesses) },
         3 => StatementKind::Store { place: place(g, module), value: operand(g, module), access: g.pick(&accesses) },
@@ -250,6 +250,7 @@ fn statement(g: &mut Generator, module: &Module) -> StatementKind {
         12 => {
             StatementKind::Assert { condition: operand(g, module), text: g.name(), format: g.name(), args: operands(g, module) }
         }
+        13 => StatementKind::Texture { dst, op: g.pick(TextureOp::ALL), args: operands(g, module) },
         _ => StatementKind::HostAllocate { dst: local(g), element: any_type(g, module), count: operand(g, module) },
     }
 }
