@@ -83,7 +83,14 @@ impl Compilers {
         let manifest = Manifest::from_json(&read(&place.path("a.json"))?).map_err(|e| e.to_string())?;
         let cubin = std::fs::read(place.path("a.cubin")).map_err(|e| e.to_string())?;
         let cubin = CubinInfo::parse(&cubin).map_err(|e| e.to_string())?;
-        Ok(Module { name, is_foreign: false, largest_stored: u32::MAX, ptx: read(&place.path("a.ptx"))?, manifest: Some(manifest), cubins: vec![cubin] })
+        Ok(Module {
+            name,
+            is_foreign: false,
+            largest_stored: u32::MAX,
+            ptx: read(&place.path("a.ptx"))?,
+            manifest: Some(manifest),
+            cubins: vec![cubin],
+        })
     }
 
     /// PTX by nvcc, assembled for each architecture.
@@ -124,7 +131,14 @@ impl Compilers {
         ]);
         command.args(["-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version", "-I"]).arg(include);
         command.args(["a.cu", "-o", "a.ptx"]);
-        let module = |ptx| Module { name: "clang".to_owned(), is_foreign: true, largest_stored: 64, ptx, manifest: None, cubins: Vec::new() };
+        let module = |ptx| Module {
+            name: "clang".to_owned(),
+            is_foreign: true,
+            largest_stored: 64,
+            ptx,
+            manifest: None,
+            cubins: Vec::new(),
+        };
         Some(compiled("clang", command, &place).map(module))
     }
 }

@@ -186,6 +186,8 @@ impl Lowering<'_> {
             self.branch_if(BinaryOp::Lt, counter.into(), to, body_block, exit, range.to.span);
             self.builder.switch_to(next);
             self.advance(counter, step, header, span);
+        } else if !matches!(step, Operand::Const(_)) {
+            self.counted((counter, ty), to, step, Loop { next, exit }, body_block, unroll, span);
         } else {
             self.builder.set_unroll(body_block, unroll);
             let unsigned = self.types.as_int(ty).map_or(ty, |int| TypeTable::int(unsigned(int)));
@@ -206,6 +208,41 @@ impl Lowering<'_> {
         }
         self.loop_body(body_block, body, Loop { next, exit }, span);
         self.builder.switch_to(exit);
+    }
+
+    /// A loop whose step is a variable: how often it goes on is computed before it, so that back ends can unroll it, as they do not
+    /// know that the step is positive.
+    #[allow(clippy::too_many_arguments, reason = "all of them are the loop")]
+    fn counted(
+        &mut self,
+        (counter, ty): (LocalId, TypeId),
+        to: Operand,
+        step: Operand,
+        around: Loop,
+        body: BlockId,
+        unroll: Option<u32>,
+        span: Span,
+    ) {
+        let unsigned = self.types.as_int(ty).map_or(ty, |int| TypeTable::int(unsigned(int)));
+        let one: Operand = Const::bits(unsigned, 1).into();
+        let before = self.builder.new_block(span);
+        self.branch_if(BinaryOp::Lt, counter.into(), to.clone(), before, around.exit, span);
+        self.builder.switch_to(before);
+        let left = self.builder.assign(ty, Rvalue::Intrinsic(Intrinsic::WrappingSub, vec![to, counter.into()]), span);
+        let left = self.cast_int(left.into(), ty, unsigned, span);
+        let left = self.builder.assign(unsigned, Rvalue::Binary(BinaryOp::Sub, left, one.clone()), span);
+        let wide_step = self.cast_int(step.clone(), ty, unsigned, span);
+        let more = self.builder.temporary(unsigned, span);
+        self.set(more, Rvalue::Binary(BinaryOp::Div, left.into(), wide_step), span);
+        self.builder.set_unroll(body, unroll);
+        self.builder.terminate(TerminatorKind::Goto(body), span);
+
+        self.builder.switch_to(around.next);
+        let on = self.builder.new_block(span);
+        self.branch_if(BinaryOp::Ne, more.into(), Const::bits(unsigned, 0).into(), on, around.exit, span);
+        self.builder.switch_to(on);
+        self.set(more, Rvalue::Binary(BinaryOp::Sub, more.into(), one), span);
+        self.advance(counter, step, body, span);
     }
 
     /// A value that stays what it is while variables change.

@@ -163,6 +163,17 @@ fn steps_do_not_overflow_at_the_end_of_the_range() {
 }
 
 #[test]
+fn a_variable_step_is_counted_before_the_loop() {
+    let module = module("fn f(n: i32, s: i32) -> i32 { var c = 0; for i in 0..n step s { c ^= i; } return c; }");
+    let f = function(&module, "f");
+    let divides = |block: &&crate::ir::Block| {
+        let is_division = |v: &Rvalue| matches!(v, Rvalue::Binary(BinaryOp::Div, ..));
+        block.statements.iter().any(|s| matches!(&s.kind, StatementKind::Assign { value, .. } if is_division(value)))
+    };
+    assert_eq!(f.blocks.iter().filter(divides).count(), 1);
+}
+
+#[test]
 fn unrolling_is_asked_for_at_the_header() {
     let module = module(
         "fn f(n: i32) -> i32 {
