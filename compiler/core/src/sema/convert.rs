@@ -78,6 +78,11 @@ impl Body<'_, '_> {
         if self.cast_kind(from, to).is_none() || from == to {
             return diagnostic;
         }
+        // reading a pointee as another type is almost never what was meant
+        let reinterprets = |ty| self.checker.types.pointee(ty).is_some_and(|(_, pointee, _)| pointee != TypeTable::VOID);
+        if reinterprets(from) && reinterprets(to) {
+            return diagnostic;
+        }
         let text = self.text(source.span);
         if to == TypeTable::CUDA_ERROR && text == "0" {
             return diagnostic.fix("no error has a name", source.span, "cudaSuccess");

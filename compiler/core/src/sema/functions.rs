@@ -25,6 +25,11 @@ const MAX_INSTANCES: usize = 10_000;
 impl Checker<'_> {
     pub(crate) fn declare_all(&mut self) {
         for id in self.items.ids() {
+            let name = self.items.get(id).and_then(|item| super::items::item_name(&item.kind));
+            if let Some(name) = name.filter(|name| super::types::builtin_type(&mut self.types, &name.name).is_some()) {
+                let message = format!("`{}` is the name of a built-in type", name.name);
+                self.report(Diagnostic::new(Code::E0202, name.span, message).help("choose another name"));
+            }
             if let Some(ast::Item { kind: ast::ItemKind::Function(decl), attributes, .. }) = self.items.get(id) {
                 let mut exports = attributes.iter().filter(|attribute| attribute.name.name == "export");
                 let (exported, renamed) = exports.next().map_or((false, false), |export| (true, !export.args.is_empty()));
@@ -184,10 +189,15 @@ impl Checker<'_> {
         if let Some(id) = self.instances.get(&key) {
             return Some(*id);
         }
-        if self.functions.len() >= MAX_INSTANCES {
-            let message = format!("more than {MAX_INSTANCES} instances: does this one make new ones for ever?");
-            self.report(Diagnostic::new(Code::E0220, span, message));
-            return None;
+        if !args.is_empty() {
+            self.generic_instances += 1;
+            if self.generic_instances > MAX_INSTANCES {
+                if self.generic_instances == MAX_INSTANCES + 1 {
+                    let message = format!("more than {MAX_INSTANCES} instances: does this one make new ones for ever?");
+                    self.report(Diagnostic::new(Code::E0220, span, message));
+                }
+                return None;
+            }
         }
         let ast::Item { kind: ast::ItemKind::Function(decl), attributes, .. } = self.items.get(item)? else { return None };
         let kind = match decl.kind {
