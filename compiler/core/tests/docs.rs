@@ -8,8 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side, TextureOp,
-    WarpOp,
+    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side, TextureOp, WarpOp,
     named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};

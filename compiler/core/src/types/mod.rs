@@ -388,7 +388,9 @@ impl TypeTable {
             return;
         }
         let inside: Vec<StructId> = match self.struct_def(id) {
-            Some(def) => def.fields.iter().filter_map(|field| self.struct_inside(field.ty)).filter(|inner| *inner != id).collect(),
+            Some(def) => {
+                def.fields.iter().filter_map(|field| self.struct_inside(field.ty)).filter(|inner| *inner != id).collect()
+            }
             None => return,
         };
         for inner in inside {
@@ -431,7 +433,9 @@ impl TypeTable {
         loop {
             ty = match self.get(ty) {
                 Type::Pointer { pointee, .. } if matches!(self.get(*pointee), Type::Struct(_)) => return depth + 1,
-                Type::Pointer { pointee: inner, .. } | Type::Array { element: inner, .. } | Type::Unsized { element: inner } => *inner,
+                Type::Pointer { pointee: inner, .. }
+                | Type::Array { element: inner, .. }
+                | Type::Unsized { element: inner } => *inner,
                 Type::Struct(id) => return depth + self.sealed(*id).map_or(1, |sealed| sealed.depth),
                 _ => return depth,
             };
