@@ -153,11 +153,12 @@ fn memcpy_3d(parms: &[u64], stream: u64) -> Result<Request, CudaError> {
     checked(Request { transfer, kind: Some((word(19) as u32).cast_signed()), stream })
 }
 
-/// A row must fit its pitch, where there is more than one.
+/// A row must fit its pitch where there is more than one, and the rows of a slice must fit it.
 fn checked(request: Request) -> Result<Request, CudaError> {
     let Transfer { to, from, width, height, depth } = request.transfer;
     let several = height > 1 || depth > 1;
-    let narrow = |area: Area| several && width > area.pitch;
+    let flat = |area: Area| depth > 1 && area.slice < area.pitch.saturating_mul(height);
+    let narrow = |area: Area| (several && width > area.pitch) || flat(area);
     let from_narrow = matches!(from, Source::Area(area) if narrow(area));
     if narrow(to) || from_narrow { Err(INVALID_PITCH) } else { Ok(request) }
 }
@@ -205,6 +206,8 @@ mod tests {
     fn a_row_must_fit_its_pitch() {
         assert_eq!(request(RuntimeFn::Memset2DAsync, &words(&[1000, 4, 0, 8, 2, 0]), &[]), Some(Err(INVALID_PITCH)));
         assert!(request(RuntimeFn::Memset2DAsync, &words(&[1000, 4, 0, 8, 1, 0]), &[]).unwrap().is_ok());
+        let endless = vec![vec![1000, 8, 8, 0], vec![0], vec![8, 1, 1 << 60], vec![0]];
+        assert_eq!(request(RuntimeFn::Memset3DAsync, &endless, &[]), Some(Err(INVALID_PITCH)));
         assert_eq!(request(RuntimeFn::GetDevice, &[], &[]), None);
     }
 }

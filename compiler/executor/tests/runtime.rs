@@ -50,6 +50,9 @@ fn what_a_kernel_needs() {
     assert_eq!(printed(&text), "0 0 1024 256 16\n0 0 1024 256 16\n");
 }
 
+/// Number, parent, kernel, stream, what it was submitted behind.
+type Row<'a> = (u32, Option<u32>, &'a str, &'a str, &'a [u32]);
+
 #[test]
 fn a_trace_tells_what_ran_when() {
     use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options};
@@ -63,12 +66,12 @@ fn a_trace_tells_what_ran_when() {
         HostProgram::new(&compiled.program, &mut device, &mut output, Options::default()).run_function("main").unwrap();
     assert!(outcome.is_ok());
     let trace = device.take_trace();
-    let nodes: Vec<(u32, Option<u32>, &str, &str, &[u32])> = trace
+    let nodes: Vec<Row<'_>> = trace
         .nodes
         .iter()
         .map(|node| (node.id, node.parent, node.kernel.as_str(), node.stream.as_str(), node.after.as_slice()))
         .collect();
-    let expected: [(u32, Option<u32>, &str, &str, &[u32]); 9] = [
+    let expected: [Row<'_>; 9] = [
         (0, None, "root", "default", &[]),
         (1, None, "root", "default", &[0]),
         (2, Some(0), "leaf", "null", &[]),

@@ -4,7 +4,7 @@ use super::CpuOptions;
 use super::block;
 use super::graph::{Frontier, Graph, Grid, NodeId, StreamName, Submission, Submitter, Work};
 use super::limits::{self, Limits};
-use super::memory::Memory;
+use super::memory::{self, Memory};
 use super::races::{Races, Sync, Where};
 use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
@@ -97,7 +97,7 @@ const SHOWN_LAUNCHES: usize = 4;
 
 impl Machine {
     pub(super) fn new(program: Arc<Program>, options: CpuOptions) -> Self {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(options.memory.unwrap_or(memory::CAPACITY));
         let mut globals = Vec::with_capacity(program.globals.len());
         for variable in &program.globals {
             if !matches!(variable.space, Space::Global | Space::Constant) {
@@ -422,7 +422,7 @@ impl Machine {
     pub(super) fn check_configuration(&mut self, grid: &Grid) -> CudaError {
         let Some(code) = self.program.code(grid.kernel) else { return limits::INVALID_DEVICE_FUNCTION };
         let [x, y, z] = grid.grid;
-        let threads = grid.block.iter().map(|size| u64::from(*size)).product::<u64>();
+        let threads = grid.block.iter().fold(1u64, |threads, size| threads.saturating_mul(u64::from(*size)));
         let [block_x, block_y, block_z] = grid.block;
         let bound = code.launch_bounds.map_or(limits::MAX_THREADS, |(threads, _)| u64::from(threads).max(1));
         let dimensions = threads == 0

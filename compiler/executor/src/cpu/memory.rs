@@ -5,6 +5,7 @@ use crate::address::NULL_PAGE;
 use crate::fault::{Access, Allocation, FaultKind, Step};
 use cdp_core::source::Span;
 use cdp_core::types::layout::round_up;
+use std::collections::VecDeque;
 
 /// Where device memory starts, as on a GPU well above what a 32-bit integer holds.
 const BASE: u64 = 0x7000_0000_0000;
@@ -14,8 +15,8 @@ const ALIGN: u32 = 256;
 /// neighbour.
 const GAP: u64 = 4096;
 
-/// How much device memory there is, in bytes; as on an H200.
-const CAPACITY: u64 = 139 << 30;
+/// How much device memory there is unless somebody says otherwise, in bytes: what most machines can spare.
+pub(super) const CAPACITY: u64 = 4 << 30;
 
 #[derive(Debug)]
 struct Piece {
@@ -25,6 +26,8 @@ struct Piece {
     info: Allocation,
     /// From the heap of `cudaLimitMallocHeapSize`.
     heap: bool,
+    /// Nothing was written since it was made: all bytes are zero, and the system need not have given them room yet.
+    pristine: bool,
     /// What was written of it; none where all of it has a value from the start.
     written: Option<Written>,
 }
@@ -32,32 +35,33 @@ struct Piece {
 /// All of it.
 #[derive(Debug)]
 pub(super) struct Memory {
+    capacity: u64,
     /// By address; new ones are the last.
-    pieces: Vec<Piece>,
+    #[allow(clippy::vec_box, reason = "pieces are large, and giving one back moves all behind it")]
+    pieces: Vec<Box<Piece>>,
     last: usize,
     next: u64,
     used: u64,
     heap_used: u64,
-    freed: Vec<(Allocation, Span)>,
+    freed: VecDeque<(Allocation, Span)>,
 }
 
 /// The most freed pieces that are remembered.
 const REMEMBERED: usize = 4096;
 
 impl Memory {
-    pub(super) const fn new() -> Self {
-        Self { pieces: Vec::new(), last: 0, next: BASE, used: 0, heap_used: 0, freed: Vec::new() }
+    /// So many bytes at most.
+    pub(super) const fn new(capacity: u64) -> Self {
+        Self { capacity, pieces: Vec::new(), last: 0, next: BASE, used: 0, heap_used: 0, freed: VecDeque::new() }
     }
 
     /// A piece, whose bytes are zero but do not count as written where `unwritten` says so; none when there is no room.
     pub(super) fn allocate(&mut self, mut info: Allocation, heap: bool, unwritten: bool) -> Option<u64> {
         let size = usize::try_from(info.size).ok()?;
-        if info.size > CAPACITY.saturating_sub(self.used) {
+        if info.size > self.capacity.saturating_sub(self.used) {
             return None;
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).ok()?;
-        bytes.resize(size, 0);
+        let bytes = vec![0; size];
         let base = self.next;
         self.next = round_up(base + info.size + GAP, ALIGN);
         self.used += info.size;
@@ -66,8 +70,13 @@ impl Memory {
         }
         info.address = base;
         let written = unwritten.then(|| Written::none(info.size));
-        self.pieces.push(Piece { base, bytes, read_only: false, info, heap, written });
+        self.pieces.push(Box::new(Piece { base, bytes, read_only: false, info, heap, pristine: true, written }));
         Some(base)
+    }
+
+    /// How many bytes there may be.
+    pub(super) const fn capacity(&self) -> u64 {
+        self.capacity
     }
 
     /// Bytes in use by the heap.
@@ -95,9 +104,9 @@ impl Memory {
             self.heap_used -= piece.info.size;
         }
         if self.freed.len() >= REMEMBERED {
-            self.freed.remove(0);
+            self.freed.pop_front();
         }
-        self.freed.push((piece.info, span));
+        self.freed.push_back((piece.info, span));
         Ok(())
     }
 
@@ -108,7 +117,7 @@ impl Memory {
 
     #[inline]
     fn find(&mut self, access: Access) -> Step<&mut Piece> {
-        let holds = |piece: &Piece| {
+        let holds = |piece: &Box<Piece>| {
             let offset = access.address.wrapping_sub(piece.base);
             offset < piece.bytes.len() as u64 && access.size <= piece.bytes.len() as u64 - offset
         };
@@ -139,6 +148,7 @@ impl Memory {
             return Err(Box::new(FaultKind::ReadOnly(access)));
         }
         let offset = access.address - piece.base;
+        piece.pristine &= !access.write;
         if access.write
             && let Some(written) = &mut piece.written
         {
@@ -177,9 +187,21 @@ impl Memory {
         Ok(())
     }
 
+    /// Zeroes by the host. What is untouched is zero already.
+    pub(super) fn clear(&mut self, access: Access) -> Step {
+        let piece = self.find(access)?;
+        if piece.pristine && access.address == piece.base && access.size == piece.info.size {
+            piece.written = None;
+            return Ok(());
+        }
+        self.at_by_host(access)?.fill(0);
+        Ok(())
+    }
+
     /// The bytes of an access by the host, which may write constants.
     pub(super) fn at_by_host(&mut self, access: Access) -> Step<&mut [u8]> {
         let piece = self.find(access)?;
+        piece.pristine &= !access.write;
         if access.write
             && let Some(written) = &mut piece.written
         {
@@ -246,7 +268,7 @@ mod tests {
 
     #[test]
     fn memory_starts_zeroed_and_keeps_what_is_written() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(CAPACITY);
         let a = memory.allocate(buffer(16), false, false).unwrap();
         let b = memory.allocate(buffer(16), false, false).unwrap();
         memory.at(access(a + 4, 4, true)).unwrap().copy_from_slice(&[1, 2, 3, 4]);
@@ -256,7 +278,7 @@ mod tests {
 
     #[test]
     fn an_access_outside_names_the_nearest_piece() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(CAPACITY);
         let a = memory.allocate(buffer(40), false, false).unwrap();
         for (address, size) in [(a + 40, 4), (a + 38, 4), (a - 4, 4), (a + 40, 0)] {
             let fault = memory.at(access(address, size, false)).unwrap_err();
@@ -267,7 +289,7 @@ mod tests {
 
     #[test]
     fn memory_that_was_given_back_is_remembered() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(CAPACITY);
         let a = memory.allocate(buffer(40), true, false).unwrap();
         assert_eq!(memory.heap_used(), 40);
         memory.free(a, Span::default()).unwrap();
@@ -280,7 +302,7 @@ mod tests {
 
     #[test]
     fn constants_are_written_by_the_host_only() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(CAPACITY);
         let a = memory.allocate(buffer(8), false, false).unwrap();
         memory.protect(a);
         assert!(memory.at_by_host(access(a, 4, true)).is_ok());
@@ -290,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_was_never_written_is_known() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(CAPACITY);
         let a = memory.allocate(buffer(40), false, true).unwrap();
         let b = memory.allocate(buffer(40), false, true).unwrap();
         memory.at(access(a + 4, 4, true)).unwrap().fill(1);
@@ -305,7 +327,7 @@ mod tests {
 
     #[test]
     fn more_than_there_is_cannot_be_had() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(CAPACITY);
         assert_eq!(memory.allocate(buffer(1 << 50), false, false), None);
     }
 }

@@ -56,6 +56,8 @@ pub struct CpuOptions {
     pub schedule: Schedule,
     /// Whether accesses are followed and races reported; it takes several times as long.
     pub races: bool,
+    /// How much device memory there is, in bytes; none for 4 GiB.
+    pub memory: Option<u64>,
     /// Whether what ran is written down, for [`CpuDevice::take_trace`].
     pub trace: bool,
     /// For whoever watches the run.
@@ -192,13 +194,11 @@ impl Device for CpuDevice {
         if bytes == 0 {
             return self.machine.error;
         }
-        match self.host_access(Access { address, size: bytes, write: true }) {
-            Ok(bytes) => {
-                bytes.fill(0);
-                0
-            }
-            Err(error) => error,
+        let error = self.machine.run();
+        if error != 0 {
+            return error;
         }
+        self.machine.memory.clear(Access { address, size: bytes, write: true }).map_or(limits::INVALID_VALUE, |()| 0)
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64, stream: u64) -> CudaError {
@@ -283,6 +283,7 @@ impl Device for CpuDevice {
                 max_steps: self.machine.max_steps,
                 schedule: self.machine.schedule,
                 races: self.machine.races.is_some(),
+                memory: Some(self.machine.memory.capacity()),
                 trace: self.machine.trace.is_some(),
                 control: self.machine.control.clone(),
             },

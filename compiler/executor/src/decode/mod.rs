@@ -13,9 +13,7 @@ mod value;
 
 use crate::code::{Code, Extent, Kind, Op, Slot, Switch};
 use crate::program::{Program, Variable};
-use cdp_core::ir::{
-    Function, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, Terminator, TerminatorKind,
-};
+use cdp_core::ir::{Function, LocalId, Module, Operand, PlaceBase, StatementKind, Terminator, TerminatorKind};
 use cdp_core::source::Span;
 use cdp_core::types::layout::{PointerWidth, round_up};
 use cdp_core::types::{Int, Type, TypeId, TypeTable};
@@ -378,80 +376,32 @@ fn pointer_offsets(types: &TypeTable, ty: TypeId, offset: u64, found: &mut impl 
 /// How often each local is read, in part or through its address too.
 fn count_reads(function: &Function) -> Vec<u32> {
     let mut reads = vec![0u32; function.locals.len()];
-    let mut read = |operand: &Operand| {
-        if let Operand::Local(local) = operand
-            && let Some(count) = reads.get_mut(local.index())
-        {
+    let mut read = |local: &LocalId| {
+        if let Some(count) = reads.get_mut(local.index()) {
             *count += 1;
         }
     };
     for block in &function.blocks {
         for statement in &block.statements {
-            each_operand(&statement.kind, &mut read);
-        }
-        match &block.terminator.kind {
-            TerminatorKind::Branch { condition: value, .. }
-            | TerminatorKind::Switch { value, .. }
-            | TerminatorKind::Return(Some(value)) => {
-                read(value);
+            statement.kind.each_operand(&mut |operand| {
+                if let Operand::Local(local) = operand {
+                    read(local);
+                }
+            });
+            // storing into a local does not read it
+            if !matches!(statement.kind, StatementKind::Store { .. }) {
+                statement.kind.each_place(&mut |place| {
+                    if let PlaceBase::Local(local) = &place.base {
+                        read(local);
+                    }
+                });
             }
-            _ => {}
         }
+        block.terminator.kind.each_operand(&mut |operand| {
+            if let Operand::Local(local) = operand {
+                read(local);
+            }
+        });
     }
     reads
-}
-
-fn each_operand(statement: &StatementKind, visit: &mut impl FnMut(&Operand)) {
-    match statement {
-        StatementKind::Assign { value, .. } => match value {
-            Rvalue::Use(a) | Rvalue::Unary(_, a) | Rvalue::Cast(_, a) | Rvalue::Extract(a, _) => visit(a),
-            Rvalue::Binary(_, a, b) | Rvalue::Offset(a, b) | Rvalue::Distance(a, b) => [a, b].into_iter().for_each(visit),
-            Rvalue::Select(a, b, c) => [a, b, c].into_iter().for_each(visit),
-            Rvalue::AddressOf(place) => each_place_operand(place, visit),
-            Rvalue::Aggregate(list) | Rvalue::Intrinsic(_, list) => list.iter().for_each(visit),
-            Rvalue::Register(_) => {}
-        },
-        StatementKind::Load { place, .. } => each_place_operand(place, visit),
-        StatementKind::Store { place, value, .. } => {
-            // storing into a local does not read it, but what its place is made of is read
-            each_store_operand(place, visit);
-            visit(value);
-        }
-        StatementKind::Call { args, .. }
-        | StatementKind::Warp { args, .. }
-        | StatementKind::Runtime { args, .. }
-        | StatementKind::Printf { args, .. } => args.iter().for_each(visit),
-        StatementKind::Atomic { pointer, operands, .. } => {
-            visit(pointer);
-            operands.iter().for_each(visit);
-        }
-        StatementKind::Barrier { operand, .. } => operand.iter().for_each(visit),
-        StatementKind::Fence { .. } => {}
-        StatementKind::Launch(launch) => {
-            launch.grid.iter().chain(&launch.block).chain([&launch.shared, &launch.stream]).chain(&launch.args).for_each(visit);
-        }
-        StatementKind::Assert { condition, args, .. } => {
-            visit(condition);
-            args.iter().for_each(visit);
-        }
-        StatementKind::HostAllocate { count, .. } => visit(count),
-    }
-}
-
-fn each_place_operand(place: &Place, visit: &mut impl FnMut(&Operand)) {
-    if let PlaceBase::Local(local) = place.base {
-        visit(&Operand::Local(local));
-    }
-    each_store_operand(place, visit);
-}
-
-fn each_store_operand(place: &Place, visit: &mut impl FnMut(&Operand)) {
-    if let PlaceBase::Deref(pointer) = &place.base {
-        visit(pointer);
-    }
-    for step in &place.path {
-        if let Projection::Index(index) = step {
-            visit(index);
-        }
-    }
 }

@@ -61,8 +61,8 @@ impl Decoder<'_> {
     fn field(&mut self, spot: Spot, ty: TypeId, field: u32) -> Spot {
         let Some(offset) = self.module.types.element_offset(ty, u64::from(field), WIDTH) else { return Spot::Nowhere };
         match spot {
-            Spot::Frame(at) => Spot::Frame(at + offset as u32),
-            Spot::Memory { address, bytes } => Spot::Memory { address, bytes: bytes + offset },
+            Spot::Frame(at) => Spot::Frame(at.saturating_add(offset as u32)),
+            Spot::Memory { address, bytes } => Spot::Memory { address, bytes: bytes.saturating_add(offset) },
             Spot::Nowhere => Spot::Nowhere,
         }
     }
@@ -78,8 +78,10 @@ impl Decoder<'_> {
             && at < len
         {
             return match spot {
-                Spot::Frame(start) => Spot::Frame(start + (at * scale) as u32),
-                Spot::Memory { address, bytes } => Spot::Memory { address, bytes: bytes + at * scale },
+                Spot::Frame(start) => Spot::Frame(start.saturating_add(at.saturating_mul(scale) as u32)),
+                Spot::Memory { address, bytes } => {
+                    Spot::Memory { address, bytes: bytes.saturating_add(at.saturating_mul(scale)) }
+                }
                 Spot::Nowhere => Spot::Nowhere,
             };
         }

@@ -27,13 +27,15 @@ pub(super) struct Memory {
     /// The one used last.
     last: usize,
     freed: Vec<(Allocation, Span)>,
+    /// The buffers that have bytes for the device, by address.
+    dirty: Vec<u64>,
     epoch: u64,
 }
 
 impl Memory {
     pub(super) const fn new() -> Self {
         // epoch 0 is never current: a new buffer's copy is stale
-        Self { buffers: Vec::new(), last: 0, freed: Vec::new(), epoch: 1 }
+        Self { buffers: Vec::new(), last: 0, freed: Vec::new(), dirty: Vec::new(), epoch: 1 }
     }
 
     /// Adds a buffer; `zeroed` when the device has cleared it.
@@ -68,11 +70,13 @@ impl Memory {
     /// Sends what was written to the device.
     pub(super) fn flush(&mut self, device: &mut dyn Device) -> CudaError {
         let mut error = 0;
-        for buffer in &mut self.buffers {
-            if let Some((from, to)) = buffer.dirty.take()
+        for address in self.dirty.drain(..) {
+            let Ok(place) = self.buffers.binary_search_by_key(&address, |buffer| buffer.allocation.address) else { continue };
+            if let Some(buffer) = self.buffers.get_mut(place)
+                && let Some((from, to)) = buffer.dirty.take()
                 && let Some(bytes) = buffer.copy.get(from..to)
             {
-                let result = device.write(buffer.allocation.address + from as u64, bytes);
+                let result = device.write(address + from as u64, bytes);
                 error = if error == 0 { result } else { error };
             }
         }
@@ -149,6 +153,9 @@ impl Memory {
         let start = (access.address - buffer.allocation.address) as usize;
         let end = start + access.size as usize;
         if access.write {
+            if buffer.dirty.is_none() {
+                self.dirty.push(buffer.allocation.address);
+            }
             let (from, to) = buffer.dirty.unwrap_or((start, end));
             buffer.dirty = Some((from.min(start), to.max(end)));
         }

@@ -75,7 +75,7 @@ impl<'a> World<'a> {
         let printed = self.device.take_output();
         output =
             output.and_then(|()| self.output.write_all(&printed).and_then(|()| self.output.flush()).map_err(|e| e.to_string()));
-        for address in std::mem::take(&mut self.owned) {
+        for address in std::mem::take(&mut self.owned).into_iter().rev() {
             self.device.free(address);
         }
         let known = self.spoilt && spoils_context(error);

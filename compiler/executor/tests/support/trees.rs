@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 pub struct Draw(pub u64);
 
 impl Draw {
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,7 +106,7 @@ impl Maker {
     /// Makes a grid that may read `known` and reads `must`; its number, and all grids of its subtree.
     fn grid(&mut self, known: &[usize], must: &[usize], depth: usize) -> (usize, Vec<usize>) {
         let me = self.nodes.len();
-        let threads = 2 + self.draw.below(if self.draw.0 % 3 == 0 { 40 } else { 6 });
+        let threads = 2 + self.draw.below(if self.draw.0.is_multiple_of(3) { 40 } else { 6 });
         let constant = self.draw.below(MODULUS as usize) as u32;
         let mut reads: Vec<usize> = must.to_vec();
         for _ in 0..self.draw.below(3) {

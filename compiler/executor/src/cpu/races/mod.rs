@@ -20,7 +20,7 @@ mod shadow;
 use super::graph::{Graph, NodeId};
 use crate::fault::Access;
 use cdp_core::builtins::MemoryScope;
-use order::{Always, Location};
+use order::{Known, Location};
 use shadow::{Kind, Shadow, Touch};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub(super) struct Races {
     locations: Vec<Location>,
     /// Locations by address.
     released_at: HashMap<u64, u32>,
-    always: Always,
+    known: Known,
     seen: HashSet<(u32, u32)>,
     pub found: Vec<Race>,
     /// Races beyond those in `found`.
@@ -144,8 +144,8 @@ impl Races {
             kind,
         };
         let now = Now { touch, block, at, me };
-        let Self { shadow, blocks, locations, always, .. } = self;
-        let mut order = order::Order { blocks, locations, always, graph };
+        let Self { shadow, blocks, locations, known, .. } = self;
+        let mut order = order::Order { blocks, locations, known, graph };
         let mut conflict = None;
         shadow.touch(access.address, access.size, touch, |earlier| {
             if order.before(earlier, &now) {

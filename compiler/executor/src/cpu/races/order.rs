@@ -5,28 +5,35 @@ use super::{Block, Now, Point, View};
 use crate::cpu::graph::{Graph, NodeId};
 use std::collections::{HashMap, HashSet};
 
-/// Pairs of grids of which the first, with all its accesses, comes before the second starts.
+/// Pairs of grids of which it is known whether the first, with all its accesses, comes before the second starts. Where that hangs on which
+/// access it is, as with a parent and its child, nothing is noted.
 #[derive(Debug, Default)]
-pub(super) struct Always {
-    last: Option<(NodeId, NodeId)>,
-    pairs: HashSet<(NodeId, NodeId)>,
+pub(super) struct Known {
+    last: Option<((NodeId, NodeId), bool)>,
+    pairs: HashMap<(NodeId, NodeId), bool>,
 }
 
-impl Always {
-    fn contains(&mut self, pair: (NodeId, NodeId)) -> bool {
-        if self.last == Some(pair) {
-            return true;
+/// More pairs than this are forgotten, and found out again.
+const MOST_KNOWN: usize = 1 << 20;
+
+impl Known {
+    fn get(&mut self, pair: (NodeId, NodeId)) -> Option<bool> {
+        if let Some((last, before)) = self.last
+            && last == pair
+        {
+            return Some(before);
         }
-        let found = self.pairs.contains(&pair);
-        if found {
-            self.last = Some(pair);
-        }
-        found
+        let before = *self.pairs.get(&pair)?;
+        self.last = Some((pair, before));
+        Some(before)
     }
 
-    fn insert(&mut self, pair: (NodeId, NodeId)) {
-        self.pairs.insert(pair);
-        self.last = Some(pair);
+    fn insert(&mut self, pair: (NodeId, NodeId), before: bool) {
+        if self.pairs.len() >= MOST_KNOWN {
+            self.pairs.clear();
+        }
+        self.pairs.insert(pair, before);
+        self.last = Some((pair, before));
     }
 }
 
@@ -91,7 +98,7 @@ fn lanes(mask: u32) -> impl Iterator<Item = u32> {
 pub(super) struct Order<'a> {
     pub blocks: &'a [Block],
     pub locations: &'a [Location],
-    pub always: &'a mut Always,
+    pub known: &'a mut Known,
     pub graph: &'a Graph,
 }
 
@@ -125,7 +132,7 @@ impl Order<'_> {
         let Some(block) = self.blocks.partition_point(|block| block.first <= earlier.first).checked_sub(1) else { return true };
         let Some(node) = self.blocks.get(block).map(|block| block.node) else { return true };
         let earlier = Earlier { touch: earlier, block: u32::try_from(block).unwrap_or(u32::MAX), node };
-        self.always.contains((node, now.at.node))
+        self.known.get((node, now.at.node)) == Some(true)
             || self.learnt(&now.me.view, earlier, now.at.block, now.at.node)
             || self.before_start(earlier, now.at.node)
     }
@@ -162,23 +169,37 @@ impl Order<'_> {
     fn before_start(&mut self, earlier: Earlier<'_>, start: NodeId) -> bool {
         let mut visited = HashSet::new();
         let mut work = vec![start];
+        // whether the answer is the same for every access of the earlier grid
+        let mut whole = true;
         while let Some(node) = work.pop() {
+            match self.known.get((earlier.node, node)) {
+                Some(true) => {
+                    self.known.insert((earlier.node, start), true);
+                    return true;
+                }
+                Some(false) => continue,
+                None => {}
+            }
             if (node != start && !visited.insert(node)) || self.graph.within(earlier.node, node) {
                 continue;
             }
             let after = self.graph.after(node);
             let tail_of = self.graph.tail_of(node);
             if after.iter().copied().chain(tail_of).any(|done| self.graph.within(earlier.node, done)) {
-                self.always.insert((earlier.node, start));
+                self.known.insert((earlier.node, start), true);
                 return true;
             }
             work.extend_from_slice(after);
             if let Some(point) = self.graph.point(node) {
+                whole &= point.view.is_empty() && point.node != earlier.node;
                 if self.before_point(earlier, point) {
                     return true;
                 }
                 work.push(point.node);
             }
+        }
+        if whole {
+            self.known.insert((earlier.node, start), false);
         }
         false
     }
