@@ -180,6 +180,7 @@ codes! {
     E0740 "two accesses race";
     E0741 "read of memory that was never written";
     E0742 "stopped from outside";
+    E0743 "waiting for what need not happen";
 }
 
 impl Code {
