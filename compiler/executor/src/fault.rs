@@ -128,6 +128,8 @@ pub enum FaultKind {
     Handle(String),
     /// The program uses what this executor cannot run.
     Unsupported(String),
+    /// A loop that only another block or grid could end.
+    Spin,
     /// Somebody stopped the run.
     Stopped,
     /// Output could not be written.
@@ -271,6 +273,7 @@ impl FaultKind {
             Self::Output(_) => Code::E0736,
             Self::Unwritten { .. } => Code::E0741,
             Self::Stopped => Code::E0742,
+            Self::Spin => Code::E0743,
         }
     }
 
@@ -344,6 +347,10 @@ impl FaultKind {
                 .help("let every thread get to the barrier, for example by an `if` around the work instead of a `return`"),
             Self::Handle(text) => new(text.clone())
                 .note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)"),
+            Self::Spin => new("this waits for what only another block or grid can do".to_owned())
+                .label("goes round and round, while nothing changes in memory")
+                .help("let a tail launch go on with what a child writes, or end the kernel here and start another")
+                .note("neither blocks of one grid nor a parent and its child need run at the same time (CUDA programming guide, section 4.18.2.4)"),
             Self::Stopped => new("stopped from outside".to_owned()).label("this was running"),
             Self::Unsupported(text) => new(text.clone()),
             Self::Output(text) => new(format!("output cannot be written: {text}")),

@@ -163,13 +163,22 @@ fn configurations_are_refused_as_on_the_card() {
 }
 
 #[test]
-fn the_pool_is_full_after_its_size_and_a_step_limit_stops_a_spin() {
+fn the_pool_is_full_after_its_size_and_a_spin_is_found() {
     let output = printed(
         "kernel child() { }\nkernel k() {\n    var full = 0;\n    for i in 0..3000 { let e = child<<<1, 1, 0, cudaStreamFireAndForget>>>(); if e == cudaErrorLaunchPendingCountExceeded { full += 1; } }\n    printf(\"%d\\n\", full);\n}\nhost fn main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }\n",
     );
     assert_eq!(output, "952\n");
     let text = "kernel child(flag: *global i32) { atomicExch(flag, 1); }\nkernel k(flag: *global i32) {\n    let e = child<<<1, 1>>>(flag);\n    if e != cudaSuccess { return; }\n    while atomicAdd(flag, 0) == 0 { }\n}\nhost fn main() { let flag = device(i32, 1); k<<<1, 1>>>(flag); cudaDeviceSynchronize(); }\n";
-    assert!(found(text)[0].starts_with("E0730@5"), "{:?}", found(text));
+    assert!(found(text)[0].starts_with("E0743@5"), "{:?}", found(text));
+    // what takes long is no spin
+    let text = "kernel k(x: *global i32, n: i32) {\n    var s = 0;\n    for i in 0..n { s = (s + x[i % 4] + i) % 1000; }\n    x[0] = s;\n}\nhost fn main() { let x = device(i32, 4); k<<<1, 2>>>(x, 1000000); cudaDeviceSynchronize(); }\n";
+    assert_eq!(found(text), Vec::<String>::new());
+    // nor is waiting for another thread of the block
+    let text = "kernel k(flag: *global i32) {\n    if threadIdx.x == 0 { for i in 0..300000 { if i < 0 { flag[0] = i; } } atomicExch(flag, 1); }\n    else { while atomicAdd(flag, 0) == 0 { } }\n}\nhost fn main() { let flag = device(i32, 1); k<<<1, 4>>>(flag); cudaDeviceSynchronize(); }\n";
+    assert_eq!(found(text), Vec::<String>::new());
+    // but waiting for another block is
+    let text = "kernel k(flag: *global i32) {\n    if blockIdx.x == 1 { atomicExch(flag, 1); }\n    else { while atomicAdd(flag, 0) == 0 { } }\n}\nhost fn main() { let flag = device(i32, 1); k<<<2, 4>>>(flag); cudaDeviceSynchronize(); }\n";
+    assert!(found(text)[0].starts_with("E0743@3"), "{:?}", found(text));
 }
 
 #[test]
@@ -199,7 +208,8 @@ fn host_mistakes() {
 fn a_run_can_be_stopped_from_outside() {
     use cdp_executor::{Control, CpuDevice, CpuOptions, HostProgram, Options};
     use std::sync::Arc;
-    let on_the_device = kernel("while zero == 0 { zero2(); }").replace("kernel k", "fn zero2() { }\nkernel k");
+    let on_the_device =
+        kernel("var i = 0i64; while zero == 0 { zero2(); i += 1; }").replace("kernel k", "fn zero2() { }\nkernel k");
     let on_the_host = "host fn main() {\nvar i = 0;\nwhile i < 10 { i = 1; }\n}\n".to_owned();
     for (text, line) in [(on_the_device, 3), (on_the_host, 3)] {
         let compiled = support::compile(&text);

@@ -108,7 +108,7 @@ fn broken_modules_do_not_panic() {
     let module = support::compile(TEXT).module;
     let mut draw = Draw(42);
     let mut faults = 0;
-    let rounds = std::env::var("CDP_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
+    let rounds = std::env::var("CDP_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
     for round in 0..rounds {
         let mut broken = module.clone();
         for _ in 0..1 + draw.below(3) {

@@ -49,8 +49,31 @@ pub(super) struct ThreadState {
     pub last_error: i32,
     /// Errors that it has not looked at.
     pub unseen: Vec<(FaultKind, Span)>,
+    /// Whether it goes round in a loop.
+    pub spin: Spin,
     /// What it knows of other threads, where races are looked for.
     pub sync: Sync,
+}
+
+/// Finds out whether a thread comes back to the same state again and again (Brent's algorithm, turn by turn).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spin {
+    turns: u64,
+    /// A state that it was in, and how often memory had been changed then.
+    seen: (u64, u64),
+    /// It came back to that state; how often memory had been changed, then as before.
+    back: Option<u64>,
+}
+
+impl Spin {
+    /// A turn has ended before the thread had to wait.
+    fn turn(&mut self, state: u64, changes: u64) {
+        self.back = (self.turns > 0 && self.seen == (state, changes)).then_some(changes);
+        self.turns += 1;
+        if self.turns.is_power_of_two() {
+            self.seen = (state, changes);
+        }
+    }
 }
 
 /// What the threads of a block share.
@@ -123,6 +146,7 @@ pub(super) fn run(
                     status: Status::Runnable,
                     last_error: 0,
                     unseen: Vec::new(),
+                    spin: Spin::default(),
                     sync: Sync::new(thread, thread - lane),
                 });
                 thread += 1;
@@ -175,12 +199,24 @@ impl Block<'_> {
                 }
             }
             if runnable {
+                self.check_spin()?;
                 continue;
             }
             if self.states.iter().all(|state| state.status == Status::Ended) {
                 return Ok(());
             }
             self.barrier()?;
+        }
+    }
+
+    /// A fault when every thread that could go on only comes back to where it was, and nobody changes memory.
+    fn check_spin(&self) -> Result<(), Box<Fault>> {
+        let mut runnable = self.states.iter().enumerate().filter(|(_, state)| state.status == Status::Runnable);
+        let Some((first, _)) = runnable.clone().next() else { return Ok(()) };
+        let spins = runnable.all(|(_, state)| state.spin.back == Some(self.machine.changes));
+        match self.threads.get(first) {
+            Some(thread) if spins => Err(self.named(first, thread.fault(self.program, FaultKind::Spin))),
+            _ => Ok(()),
         }
     }
 
@@ -250,7 +286,10 @@ impl Block<'_> {
                 let fault = thread.fault(self.program, FaultKind::Steps(self.machine.max_steps.unwrap_or(0)));
                 return Err(self.named(index, fault));
             }
-            Stop::OutOfSteps => Status::Runnable,
+            Stop::OutOfSteps => {
+                me.spin.turn(thread.state(), self.machine.changes);
+                Status::Runnable
+            }
             Stop::Waits => match thread.waiting(self.program) {
                 Some((Effect::Barrier { op, .. }, _)) if *op != BarrierOp::Warp => Status::AtBarrier,
                 _ => Status::InWarp,

@@ -61,6 +61,8 @@ pub(super) struct Machine {
     nested: u32,
     /// Steps that all threads took.
     pub steps: u64,
+    /// How often a thread changed memory.
+    pub changes: u64,
     /// Events of grids that are alive.
     pub events: u64,
     kernels: HashMap<u32, Arc<Kernel>>,
@@ -135,6 +137,7 @@ impl Machine {
             trace: options.trace.then(Vec::new),
             nested: 0,
             steps: 0,
+            changes: 0,
             events: 0,
             kernels: HashMap::new(),
             unseen: Vec::new(),

@@ -117,13 +117,13 @@ impl Memory {
 
     #[inline]
     fn find(&mut self, access: Access) -> Step<&mut Piece> {
-        let holds = |piece: &Box<Piece>| {
+        let holds = |piece: &Piece| {
             let offset = access.address.wrapping_sub(piece.base);
             offset < piece.bytes.len() as u64 && access.size <= piece.bytes.len() as u64 - offset
         };
-        if !self.pieces.get(self.last).is_some_and(holds) {
+        if !self.pieces.get(self.last).is_some_and(|piece| holds(piece)) {
             let place = self.pieces.partition_point(|piece| piece.base <= access.address).wrapping_sub(1);
-            if !self.pieces.get(place).is_some_and(holds) {
+            if !self.pieces.get(place).is_some_and(|piece| holds(piece)) {
                 return Err(Box::new(self.miss(access)));
             }
             self.last = place;

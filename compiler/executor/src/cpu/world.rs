@@ -248,7 +248,9 @@ impl<const TRACK: bool> World<'_, TRACK> {
         self.check_written(Access { write: false, ..access })?;
         let bytes = self.memory(access)?;
         let old = read_bits(bytes, size, 0);
-        write_bits(bytes, size, 0, atomic::apply(atomic, old, value, desired));
+        let new = atomic::apply(atomic, old, value, desired);
+        write_bits(bytes, size, 0, new);
+        self.machine.changes += u64::from(new != old);
         self.track(access, Some(atomic.scope));
         if TRACK && let Some(races) = &mut self.machine.races {
             races.atomic(access.address, &mut self.me.sync);
@@ -292,7 +294,11 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
 
     fn store(&mut self, address: u64, from: &[u8]) -> Step {
         let access = Access { address, size: from.len() as u64, write: true };
-        self.memory(access)?.copy_from_slice(from);
+        let bytes = self.memory(access)?;
+        if *bytes != *from {
+            bytes.copy_from_slice(from);
+            self.machine.changes += 1;
+        }
         self.track(access, None);
         Ok(())
     }

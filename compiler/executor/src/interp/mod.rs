@@ -19,6 +19,7 @@ use cdp_core::types::Space;
 use cdp_core::types::layout::round_up;
 use locals::{Locals, get, put};
 pub(crate) use number::{read_bits, read_int, write_bits};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a thread's steps need of the world around it.
 pub(crate) trait Environment {
@@ -122,6 +123,16 @@ impl Thread {
         let code = program.code(record.function)?;
         let Some(Op::Effect { table }) = record.pc.checked_sub(1).and_then(|pc| code.ops.get(pc)) else { return None };
         Some((code.effects.get(*table as usize)?, code.span_before(record.pc)))
+    }
+
+    /// A number that is another one, but for rare chance, when anything of the thread's own state is.
+    pub(crate) fn state(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for record in &self.records {
+            (record.function, record.pc).hash(&mut hasher);
+        }
+        self.stack.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Where it is in its program, to compare with others of its warp.
