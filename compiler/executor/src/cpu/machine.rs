@@ -111,7 +111,7 @@ impl Machine {
             let allocation = Allocation { address: 0, size: variable.size, what, element, element_size, span: variable.span };
             let address = memory.allocate(allocation, false, false).unwrap_or(0);
             if let Ok(bytes) = memory.at(Access { address, size: variable.size, write: true }) {
-                bytes.copy_from_slice(&variable.init);
+                bytes.iter_mut().zip(&variable.init).for_each(|(byte, value)| *byte = *value);
             }
             if variable.space == Space::Constant {
                 memory.protect(address);

@@ -203,11 +203,18 @@ fn enter(program: &Program, thread: &mut Thread, code: &Code, table: u32, limits
     thread.stack.extend_from_slice(&callee.template);
     for (slot, to) in &call.args {
         let start = from + slot.offset as usize;
-        thread.stack.copy_within(start..start + slot.size as usize, base + *to as usize);
+        move_bytes(&mut thread.stack, start, base + *to as usize, slot.size as usize);
     }
     let dst = call.dst.map(|dst| (dst.offset, dst.size));
     thread.records.push(Record { function: call.function, pc: 0, base, dst });
     Ok(())
+}
+
+/// Copies bytes within a stack; nothing where they do not lie in it, which verified modules rule out.
+fn move_bytes(stack: &mut [u8], from: usize, to: usize, size: usize) {
+    if from.max(to).saturating_add(size) <= stack.len() {
+        stack.copy_within(from..from + size, to);
+    }
 }
 
 /// Drops the innermost frame and hands its result to the caller.
@@ -215,7 +222,7 @@ fn leave(thread: &mut Thread, a: u32, size: u32) {
     let Some(record) = thread.records.pop() else { return };
     if let (Some((offset, wanted)), Some(caller)) = (record.dst, thread.records.last()) {
         let start = record.base + a as usize;
-        thread.stack.copy_within(start..start + wanted.min(size) as usize, caller.base + offset as usize);
+        move_bytes(&mut thread.stack, start, caller.base + offset as usize, wanted.min(size) as usize);
     }
     let keep = thread.records.last().and(Some(record.base)).unwrap_or(0);
     thread.stack.truncate(keep);
