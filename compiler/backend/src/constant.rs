@@ -129,7 +129,7 @@ impl<'c> Emit<'_, '_, 'c> {
             Repr::Memory if layout.size > COPIED_FROM && !has_string(value) => {
                 let bytes = emitter.bytes_of(ty, value, span)?;
                 let from = emitter.constant_bytes(&bytes, layout.align)?;
-                Ok(self.body.copy(to.pointer, to.align, from, layout.align, layout.size)?)
+                Ok(self.body.copy_constant(to.pointer, to.align, from, layout.align, layout.size)?)
             }
             Repr::Memory => {
                 let ConstValue::Aggregate(values) = value else {

@@ -22,9 +22,9 @@ pub struct Compile {
     /// Keep line tables, for debuggers and profilers
     #[arg(long)]
     pub lineinfo: bool,
-    /// Fuse `a * b + c` inside one expression into one operation with one rounding
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub fmad: bool,
+    /// What the source means beyond its text
+    #[command(flatten)]
+    pub meaning: Meaning,
     /// Flush denormal `f32` values to zero
     #[arg(long)]
     pub ftz: bool,
@@ -40,6 +40,17 @@ pub struct Compile {
     /// Where the CUDA toolkit is; `cdpc doctor` shows where it is searched
     #[command(flatten)]
     pub toolkit: ToolkitArgs,
+}
+
+/// What decides a program's meaning beside its text.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Meaning {
+    /// Fuse `a * b + c` inside one expression into one operation with one rounding
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub fmad: bool,
+    /// Give `const NAME` of the program this value, or add it as a constant; without a value 1
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub define: Vec<String>,
 }
 
 /// Where the CUDA toolkit is.
@@ -76,10 +87,11 @@ impl Compile {
         let launch_abi = self.launch_abi.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         let mut list: Vec<OsString> = vec![
             format!("-O{}", self.level).into(),
-            format!("--fmad={}", self.fmad).into(),
+            format!("--fmad={}", self.meaning.fmad).into(),
             format!("--launch-abi={launch_abi}").into(),
             format!("--max-param-bytes={}", self.max_param_bytes).into(),
         ];
+        list.extend(self.meaning.define.iter().map(|define| format!("-D{define}").into()));
         list.extend(self.arch.iter().map(|arch| format!("--arch={arch}").into()));
         let switches = [(self.lineinfo, "--lineinfo"), (self.ftz, "--ftz"), (self.fast_math, "--fast-math")];
         list.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, name)| name.into()));
@@ -88,6 +100,17 @@ impl Compile {
             list.push(folder.into());
         }
         list
+    }
+}
+
+impl Meaning {
+    /// Names and values of the constants from outside.
+    pub fn defines(&self) -> Vec<(String, String)> {
+        let pair = |define: &String| match define.split_once('=') {
+            Some((name, value)) => (name.to_owned(), value.to_owned()),
+            None => (define.clone(), "1".to_owned()),
+        };
+        self.define.iter().map(pair).collect()
     }
 }
 
@@ -113,7 +136,7 @@ mod tests {
     fn another_process_compiles_alike() {
         let lines: [&[&str]; 3] = [
             &["x"],
-            &["x", "-O1", "--fmad=false", "--ftz", "--launch-abi=v2", "--arch", "sm_100a", "--cuda", "/a b"],
+            &["x", "-O1", "--fmad=false", "-DN=4", "-DFAST", "--ftz", "--launch-abi=v2", "--arch", "sm_100a", "--cuda", "/a b"],
             &["x", "--fast-math", "--lineinfo", "--max-param-bytes", "8192", "--fmad"],
         ];
         for line in lines {

@@ -74,6 +74,25 @@ impl<'c> Body<'_, 'c> {
         Ok(())
     }
 
+    /// Copies a constant's bytes. In one piece, so that LLVM sees where nobody writes the copy and reads the constant itself.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no address.
+    pub fn copy_constant(
+        &self,
+        to: Value<'c>,
+        to_align: u32,
+        from: Value<'c>,
+        from_align: u32,
+        size: u64,
+    ) -> Result<(), Error> {
+        let bytes = self.module.size_type().const_int(size, false);
+        self.builder
+            .build_memcpy(pointer(to)?, to_align, pointer(from)?, from_align, bytes)
+            .map(|_| ())
+            .map_err(|e| Error::Shape(e.to_string()))
+    }
+
     /// Sets bytes to zero.
     ///
     /// # Errors

@@ -43,7 +43,6 @@ fn variables_lie_in_their_spaces() {
             ".global .align 4 .u32 counter$v = 5;",
             ".global .align 4 .b8 table$v[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4};",
             ".const .align 4 .b8 weights$v[12] = {0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 0, 63};",
-            ".shared .align 4 .b8",
             ".shared .align 16 .b8",
             "ld.const.b32",
             "st.shared.b32",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::driver::Front;
 use crate::failure::{Failure, Result};
 use crate::input;
+use crate::options::Meaning;
 use crate::report::Reporter;
 
 /// Arguments.
@@ -13,6 +14,9 @@ pub struct Args {
     /// Sources and folders; `-` for standard input
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    /// What the sources mean beyond their text
+    #[command(flatten)]
+    meaning: Meaning,
 }
 
 /// # Errors
@@ -20,8 +24,9 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let mut worst = None;
     for path in input::programs(&args.paths)? {
-        let result =
-            input::read(&path).and_then(|source| Front::new(source, true, reporter)).and_then(|front| front.check(reporter));
+        let result = input::read(&path)
+            .and_then(|source| Front::new(source, &args.meaning, reporter))
+            .and_then(|front| front.check(reporter));
         if let Err(failure) = result {
             let code = failure.exit_code();
             worst = worst.max(Some(code));

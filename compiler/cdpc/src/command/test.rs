@@ -128,15 +128,16 @@ struct Progress<'a> {
 
 impl File<'_> {
     fn run(&self) -> Result<Count> {
-        let front = match input::read(self.path).and_then(|source| Front::new(source, self.args.compile.fmad, self.reporter)) {
-            Ok(front) => front,
-            Err(failure) => {
-                let broken = failure.exit_code();
-                self.reporter.failure(failure);
-                terminal::print(format!("{}: not tested, it has errors\n", self.path.display()))?;
-                return Ok(Count { failed: 1, broken, ..Count::default() });
-            }
-        };
+        let front =
+            match input::read(self.path).and_then(|source| Front::new(source, &self.args.compile.meaning, self.reporter)) {
+                Ok(front) => front,
+                Err(failure) => {
+                    let broken = failure.exit_code();
+                    self.reporter.failure(failure);
+                    terminal::print(format!("{}: not tested, it has errors\n", self.path.display()))?;
+                    return Ok(Count { failed: 1, broken, ..Count::default() });
+                }
+            };
         let names: Vec<String> = execute::tests(&front.module);
         let wanted = |name: &str| match &self.args.filter {
             Some(text) => name.contains(text.as_str()) || self.path.to_string_lossy().contains(text.as_str()),

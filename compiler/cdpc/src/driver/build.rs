@@ -60,7 +60,7 @@ impl<'a> Build<'a> {
     pub fn begin(path: &Path, compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
         let arch = compile.arch()?;
         let opening = cubin.then(|| Linker::open_in_background(compile.toolkit.search()));
-        let front = Front::new(input::read(path)?, compile.fmad, reporter)?;
+        let front = Front::new(input::read(path)?, &compile.meaning, reporter)?;
         let (toolkit, linker) = (OnceCell::new(), OnceCell::new());
         Ok(Self { front, reporter, arch, compile, toolkit, opening: RefCell::new(opening), linker })
     }
@@ -87,7 +87,7 @@ impl<'a> Build<'a> {
 
     /// The names of all files, the source's first.
     pub fn file_names(&self) -> Vec<&str> {
-        self.front.sources.files().map(|(_, file)| file.name.as_str()).collect()
+        self.front.sources.files().take(self.front.read).map(|(_, file)| file.name.as_str()).collect()
     }
 
     /// The source's lines.

@@ -11,6 +11,7 @@ use cdp_core::{imports, sema, syntax, verify};
 
 use crate::failure::{Failure, Result};
 use crate::input::{self, Source};
+use crate::options::Meaning;
 use crate::report::Reporter;
 
 /// A source without errors, as IR.
@@ -20,6 +21,8 @@ pub struct Front {
     pub sources: SourceMap,
     /// The source's file; others are those that it imports.
     pub file: FileId,
+    /// How many of the texts, from the first, are files; the others are definitions.
+    pub read: usize,
     /// The trees, the source's first.
     pub trees: Vec<ast::File>,
     /// The IR, launches whole, as it is run on the executor.
@@ -42,10 +45,13 @@ impl Front {
     ///
     /// # Errors
     /// The source's errors, all of them shown.
-    pub fn new(source: Source, fmad: bool, reporter: &Reporter) -> Result<Self> {
+    pub fn new(source: Source, meaning: &Meaning, reporter: &Reporter) -> Result<Self> {
+        let fmad = meaning.fmad;
         let mut sources = SourceMap::new();
         let file = sources.add(source.name, source.text);
-        let (trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
+        let (mut trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
+        let read = sources.files().count();
+        found.extend(imports::define(&mut sources, &mut trees, &meaning.defines()));
         let (program, meaning) = sema::check(&trees, &sources, sema::Options { fmad });
         found.extend(meaning);
         let mut module = Module::default();
@@ -59,7 +65,7 @@ impl Front {
             return Err(Failure::bug("an error was found and not shown"));
         }
         verified(&module, "lowering")?;
-        Ok(Self { sources, file, trees, module, warnings: found })
+        Ok(Self { sources, file, read, trees, module, warnings: found })
     }
 
     /// Folds constants and lowers the launches. Shows what was found up to here.

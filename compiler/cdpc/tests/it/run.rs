@@ -78,6 +78,21 @@ fn tests_are_counted_and_failures_shown() {
 }
 
 #[test]
+fn constants_come_from_the_command_line() {
+    let place = Place::new();
+    place.write(
+        "a.cdp",
+        "const N: i32 = 4;\nhost fn main() { printf(\"%d %d\\n\", N, EXTRA); }\ntest \"t\" { assert(N == 9); }\n",
+    );
+    place.run("run --device cpu -D EXTRA=1<<3 a.cdp").succeeds().prints(&["4 8"]);
+    place.run("run --device cpu -DN=7 -DEXTRA a.cdp").succeeds().prints(&["7 1"]);
+    place.run("test --device cpu -DN=9 -DEXTRA a.cdp").succeeds().prints(&["1 passed"]);
+    place.run("check a.cdp").fails(1, &["E0201", "EXTRA"]);
+    place.run("check -D EXTRA=1.5 -D N=3000000000 a.cdp").fails(1, &["E0212", "-D N:1"]);
+    place.run("build --emit=dep-info -o - -DEXTRA a.cdp").succeeds().prints(&["a.cubin: a.cdp\n"]);
+}
+
+#[test]
 fn filters_choose_by_name_and_file() {
     let place = Place::new();
     place.write("a.cdp", PROGRAM).write("other.cdp", "test \"one\" { assert(true); }\ntest \"two\" { assert(true); }\n");
