@@ -12,6 +12,7 @@ use crate::device::Choice;
 use crate::driver::Build;
 use crate::failure::{Failure, Message, Result};
 use crate::gpu::GpuDevice;
+use crate::options::Reference;
 use crate::report::Reporter;
 use crate::terminal;
 
@@ -31,7 +32,7 @@ pub struct Runner {
 }
 
 enum Target {
-    Cpu,
+    Cpu(CpuOptions),
     Gpu(Box<Loadable>),
 }
 
@@ -77,7 +78,7 @@ impl Runner {
     ///
     /// # Errors
     /// Those of code generation and linking.
-    pub fn new(device: Choice, build: &Build<'_>) -> Result<Self> {
+    pub fn new(device: Choice, reference: &Reference, build: &Build<'_>) -> Result<Self> {
         let target = match device {
             Choice::Gpu(number) => {
                 let code = build.generate(false)?;
@@ -86,7 +87,7 @@ impl Runner {
             }
             Choice::Cpu | Choice::Auto => {
                 build.check()?;
-                Target::Cpu
+                Target::Cpu(reference.options())
             }
         };
         Ok(Self { program: Arc::new(Program::new(build.module())), target })
@@ -98,7 +99,7 @@ impl Runner {
     /// No driver, no GPU, code that it cannot run.
     pub fn device(&self) -> Result<Fresh> {
         Ok(match &self.target {
-            Target::Cpu => Fresh::Cpu(Box::new(CpuDevice::new(Arc::clone(&self.program), CpuOptions::default()))),
+            Target::Cpu(options) => Fresh::Cpu(Box::new(CpuDevice::new(Arc::clone(&self.program), options.clone()))),
             Target::Gpu(code) => Fresh::Gpu(Box::new(GpuDevice::new(code.number, code.cubin.clone(), code.manifest.clone())?)),
         })
     }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use cdp_executor::cpu::{CpuOptions, Schedule};
 use cdp_runtime::{Arch, Search};
 use clap::ValueEnum as _;
 
@@ -61,6 +62,36 @@ pub struct ToolkitArgs {
     pub cuda: Option<PathBuf>,
 }
 
+/// How the reference executor runs device code; a GPU takes no notice.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Reference executor")]
+pub struct Reference {
+    /// In which order children, blocks and threads run where the language leaves it open
+    #[arg(long, value_name = "ORDER", default_value = "late")]
+    pub schedule: Order,
+    /// Where the draw of `--schedule random` starts; the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Report accesses that race; without it programs run some times faster
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub races: bool,
+    /// The most steps that all threads may take together
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+}
+
+/// An order that the language leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Order {
+    /// A child runs when the threads of its parent have ended
+    #[default]
+    Late,
+    /// A child runs within its launch
+    Eager,
+    /// Drawn from the seed
+    Random,
+}
+
 /// Which device runtime calls a launch becomes (guide 4.18.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LaunchAbi {
@@ -99,6 +130,27 @@ impl Compile {
             list.push("--cuda".into());
             list.push(folder.into());
         }
+        list
+    }
+}
+
+impl Reference {
+    /// As the executor wants it.
+    pub fn options(&self) -> CpuOptions {
+        let schedule = match self.schedule {
+            Order::Late => Schedule::Late,
+            Order::Eager => Schedule::Eager,
+            Order::Random => Schedule::Random { seed: self.seed },
+        };
+        CpuOptions { max_steps: self.max_steps, schedule, races: self.races, ..CpuOptions::default() }
+    }
+
+    /// The arguments that make another process run alike.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let order = self.schedule.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let mut list: Vec<OsString> =
+            vec![format!("--schedule={order}").into(), format!("--seed={}", self.seed).into(), format!("--races={}", self.races).into()];
+        list.extend(self.max_steps.iter().map(|steps| format!("--max-steps={steps}").into()));
         list
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::device::Choice;
 use crate::failure::{BUG, Failure, Result};
-use crate::options::Compile;
+use crate::options::{Compile, Reference};
 use crate::report::Reporter;
 use crate::signal;
 
@@ -18,6 +18,8 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
     #[command(flatten)]
+    reference: Reference,
+    #[command(flatten)]
     compile: Compile,
 }
 
@@ -26,7 +28,7 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let device = args.device.resolve();
     let mut command = worker(reporter)?;
-    command.arg(&args.file).arg(format!("--device={device}")).args(args.compile.arguments());
+    command.arg(&args.file).arg(format!("--device={device}")).args(args.compile.arguments()).args(args.reference.arguments());
     // the worker writes to this process's own output, and has said what there was to say
     let status = command.status().map_err(|error| Failure::file("start", command.get_program().as_ref(), &error))?;
     match status.code() {

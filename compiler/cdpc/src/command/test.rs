@@ -13,7 +13,7 @@ use crate::driver::Front;
 use crate::execute;
 use crate::failure::{Failure, PROGRAM, Result, USAGE};
 use crate::input;
-use crate::options::Compile;
+use crate::options::{Compile, Reference};
 use crate::protocol::{Event, Piece, Splitter};
 use crate::report::Reporter;
 use crate::signal;
@@ -40,6 +40,8 @@ pub struct Args {
     /// Show the output of tests that pass, too
     #[arg(long)]
     show_output: bool,
+    #[command(flatten)]
+    reference: Reference,
     #[command(flatten)]
     compile: Compile,
 }
@@ -171,7 +173,7 @@ impl File<'_> {
         let list: Vec<String> = progress.waiting.iter().map(ToString::to_string).collect();
         let mut command = worker(self.reporter)?;
         command.arg(self.path).arg(format!("--device={}", self.device)).arg(format!("--token={token}"));
-        command.arg(format!("--tests={}", list.join(","))).args(self.args.compile.arguments());
+        command.arg(format!("--tests={}", list.join(","))).args(self.args.compile.arguments()).args(self.args.reference.arguments());
         command.stdin(std::process::Stdio::null());
         let mut splitter = Splitter::new(&token);
         let outcome = isolate::run(command, Some(Duration::from_secs(self.args.timeout)), |channel, bytes| match channel {

@@ -7,7 +7,7 @@ use crate::device::Choice;
 use crate::driver::Build;
 use crate::execute::{Entry, Runner};
 use crate::failure::{Failure, PROGRAM, Result};
-use crate::options::Compile;
+use crate::options::{Compile, Reference};
 use crate::protocol::{self, Event};
 use crate::report::Reporter;
 use crate::terminal;
@@ -27,6 +27,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',')]
     tests: Vec<usize>,
     #[command(flatten)]
+    reference: Reference,
+    #[command(flatten)]
     compile: Compile,
 }
 
@@ -35,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let compile = args.device.compile(&args.compile)?;
     let build = Build::begin(&args.file, &compile, reporter, args.device.is_gpu())?;
-    let runner = Runner::new(args.device, &build)?;
+    let runner = Runner::new(args.device, &args.reference, &build)?;
     let Some(token) = &args.token else {
         let ran = runner.run(Entry::Main, runner.device()?)?;
         terminal::say(&ran.render(&build, reporter));

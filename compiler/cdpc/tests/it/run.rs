@@ -78,6 +78,23 @@ fn tests_are_counted_and_failures_shown() {
 }
 
 #[test]
+fn the_reference_executor_takes_orders() {
+    let place = Place::new();
+    let racy = "kernel child(x: *global i32) { x[0] = 1; }\n\
+        kernel parent(x: *global i32, y: *global i32) { child<<<1, 1>>>(x); y[0] = x[0]; }\n\
+        test \"t\" { let x = device(i32, 1); let y = device(i32, 1); parent<<<1, 1>>>(x, y); cudaDeviceSynchronize(); printf(\"saw %d\\n\", y[0]); }\n";
+    place.write("a.cdp", racy);
+    for order in ["late", "eager", "random --seed 5"] {
+        let line = format!("test --device cpu --schedule {order} a.cdp");
+        place.run(&line).fails(1, &["E0740", "of `child`", "of `parent`"]);
+    }
+    // what a race makes of a program depends on the order
+    place.run("test --device cpu --show-output --races=false --schedule late a.cdp").succeeds().prints(&["saw 0"]);
+    place.run("test --device cpu --show-output --races=false --schedule eager a.cdp").succeeds().prints(&["saw 1"]);
+    place.run("test --device cpu --max-steps 3 a.cdp").fails(1, &["steps"]);
+}
+
+#[test]
 fn constants_come_from_the_command_line() {
     let place = Place::new();
     place.write(
