@@ -148,8 +148,11 @@ impl Reference {
     /// The arguments that make another process run alike.
     pub fn arguments(&self) -> Vec<OsString> {
         let order = self.schedule.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut list: Vec<OsString> =
-            vec![format!("--schedule={order}").into(), format!("--seed={}", self.seed).into(), format!("--races={}", self.races).into()];
+        let mut list: Vec<OsString> = vec![
+            format!("--schedule={order}").into(),
+            format!("--seed={}", self.seed).into(),
+            format!("--races={}", self.races).into(),
+        ];
         list.extend(self.max_steps.iter().map(|steps| format!("--max-steps={steps}").into()));
         list
     }

@@ -173,7 +173,10 @@ impl File<'_> {
         let list: Vec<String> = progress.waiting.iter().map(ToString::to_string).collect();
         let mut command = worker(self.reporter)?;
         command.arg(self.path).arg(format!("--device={}", self.device)).arg(format!("--token={token}"));
-        command.arg(format!("--tests={}", list.join(","))).args(self.args.compile.arguments()).args(self.args.reference.arguments());
+        command
+            .arg(format!("--tests={}", list.join(",")))
+            .args(self.args.compile.arguments())
+            .args(self.args.reference.arguments());
         command.stdin(std::process::Stdio::null());
         let mut splitter = Splitter::new(&token);
         let outcome = isolate::run(command, Some(Duration::from_secs(self.args.timeout)), |channel, bytes| match channel {
