@@ -120,7 +120,7 @@ impl Body<'_, '_> {
                 let message = "this is not the code of a lint";
                 self.report(
                     Diagnostic::new(Code::E0301, arg.span, message)
-                        .help("lints have codes such as `W0401`; errors cannot be allowed"),
+                        .help("the codes of lints start with `W`; errors cannot be allowed"),
                 );
             }
         }

@@ -185,7 +185,7 @@ impl Body<'_, '_> {
         };
         let value = if negative { -i128::from(value) } else { i128::from(value) };
         if let Some(float) = self.float_element(ty) {
-            return self.literal_of(ty, crate::ir::eval::round(float, value as f64), span);
+            return const_expr(Const::bits(ty, crate::ir::eval::round(float, value as f64)), span);
         }
         let Some(int) = self.int_element(ty) else { return poison(span) };
         let (least, most) = int.range();
@@ -203,7 +203,7 @@ impl Body<'_, '_> {
             self.report(diagnostic);
             return poison(span);
         }
-        self.literal_of(ty, int.wrap(value), span)
+        const_expr(Const::bits(ty, int.wrap(value)), span)
     }
 
     fn float_literal(&mut self, text: &str, suffix: Option<ast::Suffix>, expect: Option<TypeId>, span: Span) -> Expr {
@@ -223,10 +223,6 @@ impl Body<'_, '_> {
             self.report(Diagnostic::new(Code::E0212, span, message));
             return poison(span);
         }
-        self.literal_of(ty, bits, span)
-    }
-
-    fn literal_of(&mut self, ty: TypeId, bits: u64, span: Span) -> Expr {
         const_expr(Const::bits(ty, bits), span)
     }
 
