@@ -3,22 +3,15 @@
 use std::collections::BTreeMap;
 
 use cdp_executor::device::{CudaError, Device, KernelLaunch};
+use cdp_executor::errors::{
+    INVALID_CONFIGURATION, INVALID_DEVICE, INVALID_RESOURCE_HANDLE, INVALID_SYMBOL, INVALID_VALUE, MEMORY_ALLOCATION,
+    NO_DEVICE, SUCCESS, UNKNOWN, UNSUPPORTED_LIMIT,
+};
 use cdp_executor::occupancy::KernelAttributes;
 use cdp_runtime::gpu::AddressSpace;
 use cdp_runtime::{
     Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream,
 };
-
-const SUCCESS: CudaError = 0;
-const INVALID_VALUE: CudaError = 1;
-const OUT_OF_MEMORY: CudaError = 2;
-const INVALID_CONFIGURATION: CudaError = 9;
-const INVALID_SYMBOL: CudaError = 13;
-const NO_DEVICE: CudaError = 100;
-const INVALID_DEVICE: CudaError = 101;
-const UNSUPPORTED_LIMIT: CudaError = 215;
-const INVALID_HANDLE: CudaError = 400;
-const UNKNOWN: CudaError = 999;
 
 /// A loaded module on a GPU, with what a host program has made so far.
 pub struct GpuDevice {
@@ -129,7 +122,7 @@ impl GpuDevice {
         let result = match (stream, self.streams.get(&stream)) {
             (0, _) => work(self, None),
             (_, Some(found)) => work(self, Some(found)),
-            (_, None) => return INVALID_HANDLE,
+            (_, None) => return INVALID_RESOURCE_HANDLE,
         };
         self.number(result)
     }
@@ -141,7 +134,7 @@ fn size(bytes: u64) -> usize {
 
 impl Device for GpuDevice {
     fn allocate(&mut self, bytes: u64) -> Result<u64, CudaError> {
-        let bytes = usize::try_from(bytes).map_err(|_| OUT_OF_MEMORY)?;
+        let bytes = usize::try_from(bytes).map_err(|_| MEMORY_ALLOCATION)?;
         let result = self.memory.allocate(bytes);
         self.value(result).map(|address| address.0)
     }
@@ -247,7 +240,7 @@ impl Device for GpuDevice {
     }
 
     fn stream_destroy(&mut self, stream: u64) -> CudaError {
-        self.streams.remove(&stream).map_or(INVALID_HANDLE, |_| SUCCESS)
+        self.streams.remove(&stream).map_or(INVALID_RESOURCE_HANDLE, |_| SUCCESS)
     }
 
     fn stream_synchronize(&mut self, stream: u64) -> CudaError {
@@ -262,7 +255,7 @@ impl Device for GpuDevice {
             return INVALID_VALUE;
         }
         if !self.events.contains_key(&event) {
-            return INVALID_HANDLE;
+            return INVALID_RESOURCE_HANDLE;
         }
         self.with_stream(stream, |device, stream| match (stream, device.events.get(&event)) {
             (Some(stream), Some(event)) => stream.wait(event),
@@ -282,25 +275,27 @@ impl Device for GpuDevice {
 
     fn event_record(&mut self, event: u64, stream: u64) -> CudaError {
         if !self.events.contains_key(&event) {
-            return INVALID_HANDLE;
+            return INVALID_RESOURCE_HANDLE;
         }
         self.with_stream(stream, |device, stream| device.events.get(&event).map_or(Ok(()), |event| event.record(stream)))
     }
 
     fn event_synchronize(&mut self, event: u64) -> CudaError {
-        let Some(event) = self.events.get(&event) else { return INVALID_HANDLE };
+        let Some(event) = self.events.get(&event) else { return INVALID_RESOURCE_HANDLE };
         let result = event.synchronize();
         self.number(result)
     }
 
     fn event_elapsed(&mut self, start: u64, end: u64) -> Result<f32, CudaError> {
-        let (Some(start), Some(end)) = (self.events.get(&start), self.events.get(&end)) else { return Err(INVALID_HANDLE) };
+        let (Some(start), Some(end)) = (self.events.get(&start), self.events.get(&end)) else {
+            return Err(INVALID_RESOURCE_HANDLE);
+        };
         let result = end.since(start);
         self.value(result).map(|time| time.as_secs_f32() * 1000.0)
     }
 
     fn event_destroy(&mut self, event: u64) -> CudaError {
-        self.events.remove(&event).map_or(INVALID_HANDLE, |_| SUCCESS)
+        self.events.remove(&event).map_or(INVALID_RESOURCE_HANDLE, |_| SUCCESS)
     }
 
     fn limit(&mut self, limit: i32) -> Result<u64, CudaError> {

@@ -1,16 +1,12 @@
 //! What host code needs of a device. The reference executor is one; the command line makes another of a GPU.
 
+use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::fault::Allocation;
 use crate::occupancy::KernelAttributes;
 use cdp_core::diag::Diagnostic;
 
 /// A number that `cudaError_t` has; 0 is success.
 pub type CudaError = i32;
-
-/// `cudaErrorInvalidValue`
-const INVALID_VALUE: CudaError = 1;
-/// `cudaErrorNotSupported`
-const NOT_SUPPORTED: CudaError = 801;
 
 /// A launch by host code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ mod control;
 pub mod cpu;
 mod decode;
 pub mod device;
+pub mod errors;
 pub mod fault;
 pub mod format;
 pub mod host;

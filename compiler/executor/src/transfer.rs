@@ -1,12 +1,8 @@
 //! Copies and fills of the runtime: bytes, rows of bytes, slices of rows.
 
 use crate::device::CudaError;
+use crate::errors::{INVALID_PITCH, INVALID_VALUE};
 use cdp_core::builtins::RuntimeFn;
-
-/// `cudaErrorInvalidValue`
-const INVALID_VALUE: CudaError = 1;
-/// `cudaErrorInvalidPitchValue`
-const INVALID_PITCH: CudaError = 12;
 
 /// Rows in linear memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,18 +1,10 @@
 //! Limits and attributes: those of an H200 with CUDA 13.0, so that programs take the same decisions on both devices.
 
 use crate::device::CudaError;
-
-pub(super) const INVALID_VALUE: CudaError = 1;
-pub(super) const MEMORY_ALLOCATION: CudaError = 2;
-pub(super) const INVALID_CONFIGURATION: CudaError = 9;
-pub(super) const INVALID_SYMBOL: CudaError = 13;
-pub(super) const INVALID_DIRECTION: CudaError = 21;
-/// The launch pool is full. The guide says 701 (`cudaErrorLaunchOutOfResources`); the H200 gives this one (cdp2 rule R20).
-pub(super) const PENDING_COUNT_EXCEEDED: CudaError = 69;
-pub(super) const INVALID_DEVICE_FUNCTION: CudaError = 98;
-pub(super) const INVALID_DEVICE: CudaError = 101;
-pub(super) const UNSUPPORTED_LIMIT: CudaError = 215;
-pub(super) const INVALID_RESOURCE_HANDLE: CudaError = 400;
+pub(super) use crate::errors::{
+    INVALID_CONFIGURATION, INVALID_DEVICE, INVALID_DEVICE_FUNCTION, INVALID_DIRECTION, INVALID_RESOURCE_HANDLE, INVALID_SYMBOL,
+    INVALID_VALUE, MEMORY_ALLOCATION, PENDING_COUNT_EXCEEDED, UNSUPPORTED_LIMIT,
+};
 
 const STACK_SIZE: i32 = 0;
 const PRINTF_FIFO_SIZE: i32 = 1;

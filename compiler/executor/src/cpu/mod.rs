@@ -28,6 +28,7 @@ mod written;
 
 use crate::control::Control;
 use crate::device::{CudaError, Device, KernelLaunch};
+use crate::errors::NOT_READY;
 use crate::fault::{Access, Allocation};
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
@@ -131,8 +132,6 @@ const NON_BLOCKING: u32 = 1;
 const EVENT_FLAGS: u32 = 7;
 /// `cudaEventDisableTiming`
 const DISABLE_TIMING: u32 = 2;
-/// `cudaErrorNotReady`
-const NOT_READY: CudaError = 600;
 
 impl Device for CpuDevice {
     fn allocate(&mut self, bytes: u64) -> Result<u64, CudaError> {

@@ -6,6 +6,7 @@ use crate::address::{Region, is_local, region};
 use crate::atomic;
 use crate::code::{Allocate, Atomic, Effect, Launch, RuntimeCall, Slot};
 use crate::device::{CudaError, Device, KernelLaunch};
+use crate::errors::{INVALID_DIRECTION, INVALID_VALUE};
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
@@ -17,11 +18,6 @@ use cdp_core::builtins::{Register, RuntimeFn};
 use cdp_core::source::Span;
 use std::io::Write;
 use std::time::Instant;
-
-/// `cudaErrorInvalidValue`
-const INVALID_VALUE: CudaError = 1;
-/// `cudaErrorInvalidMemcpyDirection`
-const INVALID_DIRECTION: CudaError = 21;
 
 /// Whether an error leaves a context that nothing works in any more: a fault of a kernel.
 pub(super) const fn spoils_context(error: CudaError) -> bool {
