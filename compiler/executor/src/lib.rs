@@ -15,7 +15,8 @@
 //! - [`trace`]: what ran when
 //! - `control`: watching and stopping a run
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
-//! - `math`: builtin functions; `address`: whose memory an address is in; [`fault`]: what can go wrong
+//! - `math`: builtin functions; `address`: whose memory an address is in
+//! - [`fault`]: what can go wrong; [`errors`]: the errors that devices give
 
 pub mod address;
 mod atomic;
