@@ -11,7 +11,7 @@ ARCH  ?= sm_90
 TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bless check bench-compile bench-flat nightly-layout clean
+.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat nightly-layout clean
 
 help: ## show this list
 	@echo 'cdpc, a compiler for GPU kernels that launch kernels'
@@ -43,6 +43,9 @@ check: setup ## formatting and lints, warnings are errors
 
 bench-compile: build ## compare compile times with nvcc's, whole process, in one run
 	@python3 scripts/bench_compile.py $(BUILT)/release/cdpc
+
+bench-size: build ## show how compile time and memory grow with a program's length
+	@python3 scripts/bench_size.py $(BUILT)/release/cdpc
 
 bench-flat: build ## compare the code of flat kernels with that of nvcc (scripts/bench_flat.py times it on a GPU)
 	@python3 scripts/bench_flat.py build $(BUILT)/release/cdpc $(BUILT)/flat
