@@ -5,6 +5,8 @@
 //! - `check-pass/**/*.cdp`: sources without any diagnostic.
 //! - `run/**/*.cdp`: programs with `test` blocks, by section of the CUDA programming guide. Here they run on the reference executor; `cdpc test
 //!   lang-tests/run` runs them on a GPU. What they print must equal the `.stdout` file beside them, where there is one.
+//! - `defects/**/*.cdp`: programs with one mistake that shows only when they run, each with a twin `*.ok.cdp` that is without it. The reference
+//!   executor reports the one where it says `//~ CODE`, in every order, and nothing of the other.
 //! - the error index: every code's explanation has one shape, its wrong example gives that code, its right one compiles.
 //!
 //! It deliberately does not test how commands behave: that is the command line's own suite.
@@ -12,5 +14,6 @@
 pub mod annotation;
 pub mod compile;
 pub mod data;
+pub mod defect;
 pub mod execute;
 pub mod index;

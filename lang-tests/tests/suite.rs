@@ -5,7 +5,7 @@ use lang_tests::annotation::{annotations, difference, without_annotations};
 use lang_tests::compile::compile;
 use lang_tests::data::{Case, cases, compare_blessed, no_orphans};
 use lang_tests::execute::run_tests;
-use lang_tests::index;
+use lang_tests::{defect, index};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -31,11 +31,17 @@ fn trials() -> Result<Vec<Trial>, String> {
             trials.push(trial(format!("{kind}/{}", case.name), move || check(&case)));
         }
     }
+    for case in cases("defects")? {
+        let check = if defect::is_twin(&case) { defect::check_twin } else { defect::check };
+        trials.push(trial(format!("defects/{}", case.name), move || check(&case)));
+    }
     for code in Code::ALL.iter().copied() {
         trials.push(trial(format!("index/{}", code.id()), move || index::check(code)));
     }
     trials.push(trial("rule/every_code_has_a_case".to_owned(), every_code_has_a_case));
+    trials.push(trial("rule/defects_of_every_kind".to_owned(), || defect::of_every_kind(&cases("defects")?)));
     trials.push(trial("rule/no_orphans".to_owned(), || no_orphans("check-fail", "stderr")));
+    trials.push(trial("rule/no_orphans_of_defects".to_owned(), || no_orphans("defects", "stderr")));
     trials.push(trial("rule/no_orphans_of_run".to_owned(), || no_orphans("run", "stdout")));
     Ok(trials)
 }

@@ -123,9 +123,16 @@ pub enum FaultKind {
         barrier: &'static str,
         /// Who is missing.
         missing: String,
+        /// Where others wait, if that is another barrier.
+        other: Option<Span>,
     },
     /// A stream or event is used as it may not be.
-    Handle(String),
+    Handle {
+        /// Why not.
+        text: &'static str,
+        /// Where it was destroyed, if it was.
+        destroyed: Option<Span>,
+    },
     /// The program uses what this executor cannot run.
     Unsupported(String),
     /// A loop that only another block or grid could end.
@@ -220,17 +227,17 @@ impl Allocation {
     }
 
     /// "a buffer of 10 `i32`".
-    fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let count = self.size.checked_div(self.element_size.max(1)).unwrap_or(self.size);
         if self.element.is_empty() {
-            return format!("{} of {} bytes", self.what, self.size);
+            return format!("{} of {}", self.what, bytes(self.size));
         }
         let plural = if count == 1 { "element" } else { "elements" };
         format!("{} of {count} {plural} of `{}`", self.what, self.element)
     }
 
     /// "index 12" or "byte -3".
-    fn position(&self, access: Access) -> String {
+    pub(crate) fn position(&self, access: Access) -> String {
         let offset = i128::from(access.address) - i128::from(self.address);
         let size = i128::from(self.element_size.max(1));
         if self.element_size > 1 && offset.rem_euclid(size) == 0 {
@@ -268,7 +275,7 @@ impl FaultKind {
             Self::CallDepth(_) => Code::E0731,
             Self::Cuda { .. } => Code::E0732,
             Self::Barrier { .. } => Code::E0733,
-            Self::Handle(_) => Code::E0734,
+            Self::Handle { .. } => Code::E0734,
             Self::Unsupported(_) => Code::E0735,
             Self::Output(_) => Code::E0736,
             Self::Unwritten { .. } => Code::E0741,
@@ -305,32 +312,36 @@ impl FaultKind {
                 new(format!("index {index} is outside an array of {len} {elements}")).label("indexed here")
             }
             Self::OutOfBounds { access, near } => out_of_bounds(span, self.code(), *access, near.as_ref()),
-            Self::Null(access) => new(format!("{} through a null pointer", access.verb())).label(format!(
-                "{}, at address {:#x}",
-                access.done(),
-                access.address
-            )),
+            Self::Null(access) => new(format!("{} through a null pointer", access.verb()))
+                .label(format!("{}, at address {:#x}", access.done(), access.address))
+                .help("`malloc` gives null, and `cudaMalloc` an error, when the heap of `cudaLimitMallocHeapSize` is used up"),
             Self::Misaligned { access, align } => new(format!(
-                "{} of {} bytes at address {:#x}, which is no multiple of {align}",
+                "{} of {} at address {:#x}, which is no multiple of {align}",
                 access.verb(),
-                access.size,
+                bytes(access.size),
                 access.address
             ))
             .label("misaligned"),
             Self::ReadOnly(access) => new("write to constant memory".to_owned())
-                .label(format!("{} bytes at {:#x}", access.size, access.address))
+                .label(format!("{} at {:#x}", bytes(access.size), access.address))
                 .note("constant memory may not be written by device code (CUDA programming guide, section 4.18.3.2)"),
+            Self::Freed { access, was, freed } if access.size == 0 => new("memory is given back twice".to_owned())
+                .label("given back for the second time")
+                .also(was.span, "made here")
+                .also(*freed, "given back here"),
             Self::Freed { access, was, freed } => new(format!("{} of memory that was given back", access.verb()))
                 .label(format!("{} of {}", was.position(*access), was.describe()))
                 .also(was.span, "made here")
-                .also(*freed, "given back here"),
+                .also(*freed, "given back here")
+                .help(FREE_LATER),
             Self::Unwritten { access, of } => new("read of memory that was never written".to_owned())
                 .label(format!("{} of {}", of.position(*access), of.describe()))
                 .also(of.span, "made here")
                 .help("`device(T, n)` is zeroed; memory of `malloc`, `cudaMalloc` and `shared` is not"),
-            Self::Private { access, whose } => new(format!("{} of {whose}", access.verb())).label(access.done()).note(PRIVATE),
+            Self::Private { access, whose } => new(format!("{} of {whose}", access.verb())).label(access.done()).help(USE_GLOBAL).note(PRIVATE),
             Self::PrivateArgument { parameter, space } => new(format!("a pointer to {space} memory is passed to a kernel"))
                 .label(format!("parameter `{parameter}`"))
+                .help(USE_GLOBAL)
                 .note(PRIVATE),
             Self::WrongSpace { space, address } => {
                 new(format!("this pointer does not point to {space} memory")).label(format!("its value is {address:#x}"))
@@ -342,11 +353,30 @@ impl FaultKind {
             Self::Cuda { what, error, because } => new(format!("{what} failed: {}", cuda_error_text(*error)))
                 .label(format!("`{}`, {because}", cuda_error_name(*error)))
                 .help("look at the result, or at `cudaGetLastError()`"),
-            Self::Barrier { barrier, missing } => new(format!("`{barrier}` is not reached by every thread"))
-                .label(format!("waits for {missing}"))
-                .help("let every thread get to the barrier, for example by an `if` around the work instead of a `return`"),
-            Self::Handle(text) => new(text.clone())
-                .note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)"),
+            Self::Barrier { barrier, missing, other } => {
+                let diagnostic =
+                    new(format!("`{barrier}` is not reached by every thread")).label(format!("waits for {missing}"));
+                match other {
+                    Some(other) => diagnostic
+                        .also(*other, "others wait here")
+                        .help("put one barrier behind the branches, in place of one in each")
+                        .note("a barrier may stand under a condition only if that is the same for the whole block (CUDA programming guide, section 5.4.4)"),
+                    None => diagnostic.help(
+                        "let every thread get to the barrier, for example by an `if` around the work instead of a `return`",
+                    ),
+                }
+            }
+            Self::Handle { text, destroyed } => {
+                let diagnostic = new((*text).to_owned()).label("used here");
+                match destroyed {
+                    Some(destroyed) => diagnostic
+                        .also(*destroyed, "destroyed here")
+                        .help("destroy it behind its last use; what was launched into it runs all the same"),
+                    None => diagnostic
+                        .help("make one in the grid that uses it: `cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)`, `cudaEventCreateWithFlags(&e, cudaEventDisableTiming)`")
+                        .note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)"),
+                }
+            }
             Self::Spin => new("this waits for what only another block or grid can do".to_owned())
                 .label("goes round and round, while nothing changes in memory")
                 .help("let a tail launch go on with what a child writes, or end the kernel here and start another")
@@ -358,16 +388,30 @@ impl FaultKind {
     }
 }
 
+/// What to do about memory that is given back too early.
+pub(crate) const FREE_LATER: &str =
+    "give it back where everything that uses it is over: a tail launch comes after all other children of its grid";
+
+const USE_GLOBAL: &str =
+    "use `global` memory for what another thread, block or grid is to see: a buffer of the host, or `malloc`";
+
 const PRIVATE: &str =
     "shared memory is private to a block and local memory to a thread (CUDA programming guide, section 4.18.3.3)";
+
+/// "4 bytes"
+pub(crate) fn bytes(size: u64) -> String {
+    if size == 1 { "1 byte".to_owned() } else { format!("{size} bytes") }
+}
 
 fn out_of_bounds(span: Span, code: Code, access: Access, near: Option<&Allocation>) -> Diagnostic {
     let Some(near) = near else {
         return Diagnostic::new(code, span, format!("{} at {:#x}, where there is no memory", access.verb(), access.address))
-            .label(format!("{} bytes are {}", access.size, access.done()));
+            .label(format!("{} {}", bytes(access.size), access.done()));
     };
     let place = near.position(access);
-    Diagnostic::new(code, span, format!("{place} is outside {}", near.describe()))
-        .label(format!("{} bytes are {}", access.size, access.done()))
+    let reaches = near.holds(access.address, 1);
+    let how = if reaches { "and what follows reach beyond" } else { "is outside" };
+    Diagnostic::new(code, span, format!("{place} {how} {}", near.describe()))
+        .label(format!("{} {}", bytes(access.size), access.done()))
         .also(near.span, "made here")
 }

@@ -1,8 +1,8 @@
 //! A decoded module.
 
-use crate::code::Code;
+use crate::code::{Code, Effect, Op};
 use crate::decode;
-use cdp_core::builtins::{cuda_error_name, cuda_error_text};
+use cdp_core::builtins::{RuntimeFn, cuda_error_name, cuda_error_text};
 use cdp_core::ir::{FunctionKind, Module};
 use cdp_core::source::Span;
 use cdp_core::types::Space;
@@ -85,6 +85,18 @@ impl Program {
         let place = self.functions.partition_point(|code| code.first_site <= site).checked_sub(1);
         let code = place.and_then(|place| self.functions.get(place));
         code.map_or_else(Span::default, |code| code.span_before((site - code.first_site) as usize))
+    }
+
+    /// The runtime call that a step is, by its number in the whole program.
+    pub(crate) fn call(&self, site: u32) -> Option<RuntimeFn> {
+        let place = self.functions.partition_point(|code| code.first_site <= site).checked_sub(1)?;
+        let code = self.functions.get(place)?;
+        let step = (site - code.first_site).checked_sub(1)? as usize;
+        let Op::Effect { table } = code.ops.get(step)? else { return None };
+        match code.effects.get(*table as usize)? {
+            Effect::Runtime(call) => Some(call.call),
+            _ => None,
+        }
     }
 
     /// The text of a string's value; empty for null.

@@ -93,6 +93,14 @@ pub(super) struct BlockState {
     pub epoch: u32,
 }
 
+impl BlockState {
+    /// One of its threads, for messages.
+    pub(super) fn thread_name(&self, program: &Program, run: &Run, thread: [u32; 3]) -> String {
+        let kernel = program.code(run.grid.kernel).map_or("", |code| code.name.as_str());
+        format!("thread {} of block {} of `{kernel}`", triple(thread), triple(self.index))
+    }
+}
+
 struct Block<'a> {
     machine: &'a mut Machine,
     program: &'a Program,
@@ -306,9 +314,8 @@ impl Block<'_> {
 
     /// A fault with the thread's name.
     fn named(&self, index: usize, mut fault: Box<Fault>) -> Box<Fault> {
-        let kernel = self.program.code(self.run.grid.kernel).map_or("", |code| code.name.as_str());
         let thread = self.states.get(index).map_or([0; 3], |state| state.index);
-        fault.thread = format!("thread {} of block {} of `{kernel}`", triple(thread), triple(self.state.index));
+        fault.thread = self.state.thread_name(self.program, self.run, thread);
         fault
     }
 
@@ -360,9 +367,14 @@ impl Block<'_> {
 
     /// A fault of a thread that waits in vain.
     fn stuck(&self, index: usize, barrier: &'static str, missing: String) -> Box<Fault> {
+        self.stuck_beside(index, barrier, missing, None)
+    }
+
+    /// A fault of a thread that waits in vain, because others wait at another place.
+    fn stuck_beside(&self, index: usize, barrier: &'static str, missing: String, other: Option<Span>) -> Box<Fault> {
         let fault = self.threads.get(index).map_or_else(
             || Box::new(Fault::at(FaultKind::Unsupported(String::new()), Span::default())),
-            |thread| thread.fault(self.program, FaultKind::Barrier { barrier, missing }),
+            |thread| thread.fault(self.program, FaultKind::Barrier { barrier, missing, other }),
         );
         self.named(index, fault)
     }
@@ -383,9 +395,12 @@ impl Block<'_> {
                 };
                 return Err(self.stuck(who, barrier, self.missing(who)));
             };
-            if wanted.is_some_and(|wanted| wanted != *op) {
-                let missing = format!("threads that wait at `{}`", op.name());
-                return Err(self.stuck(first, self.waits_at(first), missing));
+            let (Some(thread), Some(one)) = (self.threads.get(index), self.threads.get(first)) else { continue };
+            // the same operation at another place is another barrier
+            if wanted.is_some_and(|wanted| wanted != *op) || !thread.is_where(one, self.program) {
+                let missing = format!("threads that wait at another `{}`", op.name());
+                let other = thread.waiting(self.program).map(|(_, span)| span);
+                return Err(self.stuck_beside(first, self.waits_at(first), missing, other));
             }
             wanted = Some(*op);
             if let (Some(slot), Some(thread)) = (operand, self.threads.get_mut(index)) {

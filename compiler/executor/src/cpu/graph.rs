@@ -265,6 +265,17 @@ impl Graph {
         }
     }
 
+    /// The child of `outer` that a node is, or is nested in.
+    pub(super) fn child_towards(&self, outer: NodeId, id: NodeId) -> Option<NodeId> {
+        let mut at = id;
+        loop {
+            match self.node(at)?.parent {
+                Some(parent) if parent == outer => return Some(at),
+                parent => at = parent?,
+            }
+        }
+    }
+
     /// When the last of these was complete, in steps; none before that, or once they are forgotten.
     pub(super) fn ended_at(&self, frontier: &[NodeId]) -> Option<u64> {
         frontier

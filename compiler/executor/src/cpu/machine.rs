@@ -8,6 +8,7 @@ use super::memory::{self, Memory};
 use super::races::{Races, Sync, Where};
 use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
+use crate::address::{Region, region};
 use crate::control::Control;
 use crate::device::CudaError;
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
@@ -91,6 +92,9 @@ pub(super) struct Run {
 /// How many grids may run within launches of each other: each takes some of the executor's own stack.
 const MAX_NESTED: u32 = 64;
 
+/// Numbers of threads are not used again before this many are: so an address on the stack of a thread that has ended is nobody else's.
+const MOST_THREADS: u32 = 1 << 28;
+
 /// How many of the ready nodes a draw is made from.
 const DRAWN_NODES: usize = 16;
 
@@ -153,7 +157,9 @@ impl Machine {
         while self.error == 0 && self.step() {}
         self.report_unseen();
         self.report_races();
-        self.thread_number = 0;
+        if self.thread_number > MOST_THREADS {
+            self.thread_number = 0;
+        }
         self.streams.note_ends(&self.graph);
         if let Some(trace) = &mut self.trace {
             trace.extend(self.graph.trace(&self.program));
@@ -314,8 +320,11 @@ impl Machine {
             let Some(code) = self.program.code(kernel) else { continue };
             let Some(Submitter { thread, block }) = from else { continue };
             let [thread, block] = [thread, block].map(triple);
-            diagnostic =
-                diagnostic.also(span, format!("`{}` was launched here, by thread {thread} of block {block}", code.name));
+            let text = format!("`{}` was launched here, by thread {thread} of block {block}", code.name);
+            // two sides of a race may have launches in common
+            if !diagnostic.secondary.iter().any(|label| label.span == span && label.text == text) {
+                diagnostic = diagnostic.also(span, text);
+            }
         }
         if total > SHOWN_LAUNCHES {
             diagnostic = diagnostic.note(format!("{} launches led there", total));
@@ -347,13 +356,18 @@ impl Machine {
                 self.diagnostics.push(diagnostic);
             }
         }
-        for race in std::mem::take(&mut races.found) {
+        let found = std::mem::take(&mut races.found);
+        for (index, race) in found.iter().enumerate() {
+            if found.iter().take(index).any(|other| race.is_like(other, &self.program)) {
+                continue;
+            }
             let name = |node| {
                 let kernel = self.graph.kernel(node).and_then(|kernel| self.program.code(kernel));
                 (kernel.map_or_else(String::new, |code| code.name.clone()), self.graph.block_size(node))
             };
-            let diagnostic = race.diagnostic(&self.program, name);
-            let diagnostic = self.with_launches(race.node(), diagnostic);
+            let place = self.place_in_memory(race.access());
+            let diagnostic = race.diagnostic(&self.program, name, &place);
+            let diagnostic = race.nodes().into_iter().fold(diagnostic, |diagnostic, node| self.with_launches(node, diagnostic));
             self.diagnostics.push(diagnostic);
         }
         if races.more > 0
@@ -363,6 +377,17 @@ impl Machine {
         }
         races.waited();
         self.races = Some(races);
+    }
+
+    /// What some bytes are, in words.
+    fn place_in_memory(&self, access: Access) -> String {
+        match region(access.address) {
+            Region::Shared(_) => format!("byte {} of the block's shared memory", access.address & 0xffff_ffff),
+            _ => self.memory.info(access).map_or_else(
+                || format!("at {:#x}", access.address),
+                |info| format!("{} of {}", info.position(access), info.describe()),
+            ),
+        }
     }
 
     fn report_unseen(&mut self) {

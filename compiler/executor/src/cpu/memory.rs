@@ -91,8 +91,8 @@ impl Memory {
         }
     }
 
-    /// Gives a piece back, by its first byte.
-    pub(super) fn free(&mut self, address: u64, span: Span) -> Step {
+    /// Gives a piece back, by its first byte; what it was.
+    pub(super) fn free(&mut self, address: u64, span: Span) -> Step<Allocation> {
         let access = Access { address, size: 0, write: true };
         let Ok(place) = self.pieces.binary_search_by_key(&address, |piece| piece.base) else {
             return Err(Box::new(self.miss(access)));
@@ -106,8 +106,8 @@ impl Memory {
         if self.freed.len() >= REMEMBERED {
             self.freed.pop_front();
         }
-        self.freed.push_back((piece.info, span));
-        Ok(())
+        self.freed.push_back((piece.info.clone(), span));
+        Ok(piece.info)
     }
 
     /// Whether a piece starts here.
@@ -132,6 +132,12 @@ impl Memory {
             Some(piece) => Ok(piece),
             None => Err(Box::new(FaultKind::OutOfBounds { access, near: None })),
         }
+    }
+
+    /// The piece that some bytes are in.
+    pub(super) fn info(&self, access: Access) -> Option<&Allocation> {
+        let place = self.pieces.partition_point(|piece| piece.base <= access.address).checked_sub(1)?;
+        self.pieces.get(place).map(|piece| &piece.info).filter(|info| info.holds(access.address, access.size))
     }
 
     /// Whether an access may be, without making it.

@@ -102,7 +102,7 @@ impl CpuDevice {
     /// Checks a host stream's handle.
     fn check_stream(&self, stream: u64) -> CudaError {
         let known = stream == 0
-            || self.machine.streams.stream(stream).is_some_and(|stream| stream.owner.is_none() && !stream.destroyed);
+            || self.machine.streams.stream(stream).is_some_and(|stream| stream.owner.is_none() && stream.destroyed.is_none());
         if self.machine.error != 0 {
             self.machine.error
         } else if known {
@@ -113,7 +113,7 @@ impl CpuDevice {
     }
 
     fn check_event(&self, event: u64) -> CudaError {
-        let known = self.machine.streams.event(event).is_some_and(|event| event.owner.is_none() && !event.destroyed);
+        let known = self.machine.streams.event(event).is_some_and(|event| event.owner.is_none() && event.destroyed.is_none());
         if self.machine.error != 0 {
             self.machine.error
         } else if known {
@@ -160,7 +160,7 @@ impl Device for CpuDevice {
         if self.machine.globals.contains(&address) || !self.machine.memory.starts(address) {
             return limits::INVALID_VALUE;
         }
-        self.machine.memory.free(address, Span::default()).map_or(limits::INVALID_VALUE, |()| 0)
+        self.machine.memory.free(address, Span::default()).map_or(limits::INVALID_VALUE, |_| 0)
     }
 
     fn read(&mut self, address: u64, into: &mut [u8]) -> CudaError {
@@ -308,7 +308,7 @@ impl Device for CpuDevice {
         if error == 0 {
             // what is in it runs first: work in the default stream need no longer look for it
             let error = self.machine.run();
-            self.machine.streams.destroy_stream(stream);
+            self.machine.streams.destroy_stream(stream, Span::default());
             return error;
         }
         error
@@ -391,7 +391,7 @@ impl Device for CpuDevice {
         if error == 0
             && let Some(event) = self.machine.streams.event_mut(event)
         {
-            event.destroyed = true;
+            event.destroyed = Some(Span::default());
         }
         error
     }

@@ -2,6 +2,7 @@
 
 use super::graph::Work;
 use super::limits;
+use super::races::Subject;
 use super::world::{Target, World};
 use crate::address::{Region, is_local, region};
 use crate::code::{RuntimeCall, Slot};
@@ -64,8 +65,8 @@ impl<const TRACK: bool> World<'_, TRACK> {
             }
             RuntimeFn::EventCreateWithFlags if b == DISABLE_TIMING => self.make_event(a, locals)?,
             RuntimeFn::StreamCreateWithFlags | RuntimeFn::EventCreateWithFlags => limits::INVALID_VALUE,
-            RuntimeFn::StreamDestroy => self.destroy_stream(a)?,
-            RuntimeFn::EventDestroy => self.destroy_event(a)?,
+            RuntimeFn::StreamDestroy => self.destroy_stream(a, span)?,
+            RuntimeFn::EventDestroy => self.destroy_event(a, span)?,
             RuntimeFn::EventRecord => self.record(a, b)?,
             RuntimeFn::StreamWaitEvent => self.wait(a, b, c)?,
             RuntimeFn::EventRecordWithFlags if c != 0 => limits::INVALID_VALUE,
@@ -152,7 +153,11 @@ impl<const TRACK: bool> World<'_, TRACK> {
         }
         let access = Access { address, size: 0, write: true };
         match region(address) {
-            Region::Device => self.machine.memory.free(address, span),
+            Region::Device => {
+                let was = self.machine.memory.free(address, span)?;
+                self.track_freed(&was);
+                Ok(())
+            }
             Region::Local(_) => Err(Box::new(FaultKind::Private { access, whose: "local memory by `free`" })),
             Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "shared memory by `free`" })),
         }
@@ -169,32 +174,36 @@ impl<const TRACK: bool> World<'_, TRACK> {
         self.write(out, &handle.to_le_bytes(), locals).map(|()| 0)
     }
 
-    fn destroy_stream(&mut self, handle: u64) -> Step<i32> {
+    fn destroy_stream(&mut self, handle: u64, span: Span) -> Step<i32> {
         match self.target(handle)? {
             Target::Named(handle) => {
-                self.machine.streams.destroy_stream(handle);
+                self.track_handle(handle, true, Subject::Stream);
+                self.machine.streams.destroy_stream(handle, span);
                 Ok(0)
             }
             _ => Ok(limits::INVALID_VALUE),
         }
     }
 
-    /// An event of this grid that is alive.
-    fn check_event(&self, handle: u64) -> Step {
-        let fault = |text: &str| Err(Box::new(FaultKind::Handle(text.to_owned())));
+    /// An event of this grid that is alive, to be used or changed.
+    fn check_event(&mut self, handle: u64, change: bool) -> Step {
+        let fault = |text, destroyed| Err(Box::new(FaultKind::Handle { text, destroyed }));
         match self.machine.streams.event(handle) {
-            None => fault("this is not an event"),
-            Some(event) if event.owner.is_none() => fault("an event of the host is used by a grid"),
-            Some(event) if event.owner != Some(self.run.id) => fault("this event was made by another grid"),
-            Some(event) if event.destroyed => fault("this event was destroyed"),
-            Some(_) => Ok(()),
+            None => fault("this is not an event", None),
+            Some(event) if event.owner.is_none() => fault("an event of the host is used by a grid", None),
+            Some(event) if event.owner != Some(self.run.id) => fault("this event was made by another grid", None),
+            Some(event) if event.destroyed.is_some() => fault("this event was destroyed", event.destroyed),
+            Some(_) => {
+                self.track_handle(handle, change, Subject::Event);
+                Ok(())
+            }
         }
     }
 
-    fn destroy_event(&mut self, handle: u64) -> Step<i32> {
-        self.check_event(handle)?;
+    fn destroy_event(&mut self, handle: u64, span: Span) -> Step<i32> {
+        self.check_event(handle, true)?;
         if let Some(event) = self.machine.streams.event_mut(handle) {
-            event.destroyed = true;
+            event.destroyed = Some(span);
         }
         self.machine.events -= 1;
         self.run.events -= 1;
@@ -202,7 +211,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
     }
 
     fn record(&mut self, event: u64, stream: u64) -> Step<i32> {
-        self.check_event(event)?;
+        self.check_event(event, true)?;
         let frontier = match self.target(stream)? {
             // the tail and the fire-and-forget stream have no events (cdp2 rule R10)
             Target::Tail | Target::FireAndForget => return Ok(limits::INVALID_VALUE),
@@ -217,7 +226,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
     }
 
     fn wait(&mut self, stream: u64, event: u64, flags: u64) -> Step<i32> {
-        self.check_event(event)?;
+        self.check_event(event, false)?;
         let target = self.target(stream)?;
         if flags != 0 {
             return Ok(limits::INVALID_VALUE);

@@ -1,6 +1,7 @@
 //! Streams and events, of the host and of grids, by their handles.
 
 use super::graph::{Frontier, Graph, NodeId};
+use cdp_core::source::Span;
 use std::collections::HashMap;
 
 /// A stream.
@@ -10,7 +11,8 @@ pub(super) struct Stream {
     pub owner: Option<NodeId>,
     /// Of the host: it waits for the default stream, and the default stream for it.
     blocking: bool,
-    pub destroyed: bool,
+    /// Where it was destroyed, if it was.
+    pub destroyed: Option<Span>,
     frontier: Frontier,
 }
 
@@ -20,7 +22,8 @@ pub(super) struct Event {
     /// The grid that made it; none for the host.
     pub owner: Option<NodeId>,
     pub timing: bool,
-    pub destroyed: bool,
+    /// Where it was destroyed, if it was.
+    pub destroyed: Option<Span>,
     pub recorded: bool,
     pub frontier: Frontier,
     /// When the work that it stands for was over, in steps.
@@ -50,7 +53,7 @@ impl Streams {
 
     pub(super) fn make_stream(&mut self, owner: Option<NodeId>, blocking: bool) -> u64 {
         let handle = self.handle();
-        self.streams.insert(handle, Stream { owner, blocking, destroyed: false, frontier: Vec::new() });
+        self.streams.insert(handle, Stream { owner, blocking, destroyed: None, frontier: Vec::new() });
         if blocking {
             self.blocking.push(handle);
         }
@@ -60,7 +63,7 @@ impl Streams {
     pub(super) fn make_event(&mut self, owner: Option<NodeId>, timing: bool) -> u64 {
         let handle = self.handle();
         self.events
-            .insert(handle, Event { owner, timing, destroyed: false, recorded: false, frontier: Vec::new(), ended_at: None });
+            .insert(handle, Event { owner, timing, destroyed: None, recorded: false, frontier: Vec::new(), ended_at: None });
         handle
     }
 
@@ -77,9 +80,9 @@ impl Streams {
     }
 
     /// A destroyed stream's work still runs.
-    pub(super) fn destroy_stream(&mut self, handle: u64) {
+    pub(super) fn destroy_stream(&mut self, handle: u64, span: Span) {
         if let Some(stream) = self.streams.get_mut(&handle) {
-            stream.destroyed = true;
+            stream.destroyed = Some(span);
         }
         self.blocking.retain(|blocking| *blocking != handle);
     }

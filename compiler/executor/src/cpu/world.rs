@@ -4,7 +4,7 @@ use super::block::{BlockState, ThreadState};
 use super::graph::{Grid, StreamName, Submission, Submitter, Work};
 use super::limits;
 use super::machine::{Machine, Run};
-use super::races::{Races, Where};
+use super::races::{Races, Subject, Where};
 use crate::address::{Region, region, shared_base};
 use crate::atomic;
 use crate::code::{Atomic, Effect, Launch};
@@ -88,7 +88,9 @@ impl<const TRACK: bool> World<'_, TRACK> {
         match self.find_unwritten(access) {
             Err(kind) if TRACK => {
                 let span = self.program.site(self.site);
-                self.machine.unwritten(self.run.id, self.site, Fault::at(*kind, span));
+                let mut fault = Fault::at(*kind, span);
+                fault.thread = self.block.thread_name(self.program, self.run, self.me.index);
+                self.machine.unwritten(self.run.id, self.site, fault);
                 Ok(())
             }
             result => result,
@@ -173,7 +175,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
     }
 
     /// The stream that a handle means; a handle of another grid or one that was destroyed is a fault (cdp2 rules R9, R23).
-    pub(super) fn target(&self, handle: u64) -> Step<Target> {
+    pub(super) fn target(&mut self, handle: u64) -> Step<Target> {
         const NULL: u64 = STREAM_DEFAULT as u64;
         const TAIL: u64 = STREAM_TAIL_LAUNCH as u64;
         const FORGET: u64 = STREAM_FIRE_AND_FORGET as u64;
@@ -183,13 +185,36 @@ impl<const TRACK: bool> World<'_, TRACK> {
             FORGET => return Ok(Target::FireAndForget),
             _ => {}
         }
-        let fault = |text: &str| Err(Box::new(FaultKind::Handle(text.to_owned())));
+        let fault = |text, destroyed| Err(Box::new(FaultKind::Handle { text, destroyed }));
         match self.machine.streams.stream(handle) {
-            None => fault("this is not a stream"),
-            Some(stream) if stream.owner.is_none() => fault("a stream of the host is used by a grid"),
-            Some(stream) if stream.owner != Some(self.run.id) => fault("this stream was made by another grid"),
-            Some(stream) if stream.destroyed => fault("this stream was destroyed"),
-            Some(_) => Ok(Target::Named(handle)),
+            None => fault("this is not a stream", None),
+            Some(stream) if stream.owner.is_none() => fault("a stream of the host is used by a grid", None),
+            Some(stream) if stream.owner != Some(self.run.id) => fault("this stream was made by another grid", None),
+            Some(stream) if stream.destroyed.is_some() => fault("this stream was destroyed", stream.destroyed),
+            Some(_) => {
+                self.track_handle(handle, false, Subject::Stream);
+                Ok(Target::Named(handle))
+            }
+        }
+    }
+
+    /// A use or change of a stream or event, where races are looked for.
+    pub(super) fn track_handle(&mut self, handle: u64, change: bool, subject: Subject) {
+        if TRACK {
+            let at = self.place();
+            if let Some(races) = &mut self.machine.races {
+                races.handle(handle, change, subject, at, &self.me.sync, &self.machine.graph);
+            }
+        }
+    }
+
+    /// Memory that was given back.
+    pub(super) fn track_freed(&mut self, was: &Allocation) {
+        if TRACK {
+            let at = self.place();
+            if let Some(races) = &mut self.machine.races {
+                races.freed(was, at, &self.me.sync, &self.machine.graph);
+            }
         }
     }
 

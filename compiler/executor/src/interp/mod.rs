@@ -140,6 +140,12 @@ impl Thread {
         self.records.last().map_or((0, 0), |record| (record.function, record.pc))
     }
 
+    /// Whether another thread is at the same place of the source, called from the same places.
+    pub(crate) fn is_where(&self, other: &Self, program: &Program) -> bool {
+        let place = |record: &Record| (record.function, program.code(record.function).map(|code| code.span_before(record.pc)));
+        self.records.iter().map(place).eq(other.records.iter().map(place))
+    }
+
     /// A fault where it is.
     pub(crate) fn fault(&self, program: &Program, kind: FaultKind) -> Box<Fault> {
         let mut places = self

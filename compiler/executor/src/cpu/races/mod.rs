@@ -11,6 +11,9 @@
 //! - `shadow`: who touched each byte last
 //! - `report`: the diagnostic
 //!
+//! A stream or event counts as memory at its handle: destroying it and recording an event write there, other uses read. Giving memory back
+//! writes all of it.
+//!
 //! One run from one wait of the host to the next stands for itself: waiting orders everything before it.
 
 mod order;
@@ -18,14 +21,14 @@ mod report;
 mod shadow;
 
 use super::graph::{Graph, NodeId};
-use crate::fault::Access;
+use crate::fault::{Access, Allocation};
 use cdp_core::builtins::MemoryScope;
 use order::{Known, Location};
 use shadow::{Kind, Shadow, Touch};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-pub(super) use report::Race;
+pub(super) use report::{Race, Subject};
 
 /// How many races are reported; beyond that they are only counted.
 const MOST_REPORTED: usize = 20;
@@ -134,31 +137,59 @@ impl Races {
             (None, true) => Kind::Write,
             (None, false) => Kind::Read,
         };
-        let Some(block) = self.blocks.get(at.block as usize).copied() else { return };
-        let touch = Touch {
-            first: me.first,
-            lanes: 1 << (me.thread - me.first),
-            clock: me.clock,
-            epoch: at.epoch,
-            site: at.site,
-            kind,
-        };
-        let now = Now { touch, block, at, me };
-        let Self { shadow, blocks, locations, known, .. } = self;
+        self.touch(access, kind, Subject::Memory, at, me, graph);
+    }
+
+    /// A use of a stream's or event's handle, or a change of what it stands for. Uses are not ordered with each other.
+    pub(super) fn handle(&mut self, handle: u64, change: bool, subject: Subject, at: Where, me: &Sync, graph: &Graph) {
+        let access = Access { address: handle, size: 1, write: change };
+        self.touch(access, if change { Kind::Write } else { Kind::Read }, subject, at, me, graph);
+    }
+
+    fn touch(&mut self, access: Access, kind: Kind, subject: Subject, at: Where, me: &Sync, graph: &Graph) {
+        let Some(now) = self.now(kind, at, me) else { return };
+        let Self { shadow, blocks, locations, known, seen, .. } = self;
         let mut order = order::Order { blocks, locations, known, graph };
         let mut conflict = None;
-        shadow.touch(access.address, access.size, touch, |earlier| {
+        shadow.touch(access.address, access.size, now.touch, |earlier| {
             if order.before(earlier, &now) {
                 return true;
             }
-            if earlier.conflicts(&touch, order.same_block(earlier, &now)) && conflict.is_none() {
+            if conflict.is_none()
+                && earlier.conflicts(&now.touch, order.same_block(earlier, &now))
+                && !seen.contains(&pair(earlier.site, at.site))
+            {
                 conflict = Some(*earlier);
             }
             false
         });
         if let Some(earlier) = conflict {
-            self.report(earlier, access, &now, graph);
+            self.report(earlier, access, subject, &now, graph);
         }
+    }
+
+    /// Memory is given back: whoever used it must be ordered before.
+    pub(super) fn freed(&mut self, was: &Allocation, at: Where, me: &Sync, graph: &Graph) {
+        let Some(now) = self.now(Kind::Write, at, me) else { return };
+        let Self { shadow, blocks, locations, known, .. } = self;
+        let mut order = order::Order { blocks, locations, known, graph };
+        let mut conflict = None;
+        shadow.release(was.address, was.size, |earlier| {
+            if conflict.is_none() && !order.before(earlier, &now) {
+                conflict = Some(*earlier);
+            }
+        });
+        if let Some(earlier) = conflict {
+            let access = Access { address: was.address, size: was.size, write: true };
+            self.report(earlier, access, Subject::Freed(was.clone()), &now, graph);
+        }
+    }
+
+    fn now<'a>(&self, kind: Kind, at: Where, me: &'a Sync) -> Option<Now<'a>> {
+        let block = self.blocks.get(at.block as usize).copied()?;
+        let lanes = 1 << (me.thread - me.first);
+        let touch = Touch { first: me.first, lanes, clock: me.clock, epoch: at.epoch, site: at.site, kind };
+        Some(Now { touch, block, at, me })
     }
 
     /// A fence: what the thread did so far may be handed on by an atomic operation.
@@ -258,6 +289,11 @@ impl Races {
             thread.clock += 1;
         }
     }
+}
+
+/// Two places, whichever comes first.
+fn pair(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
 }
 
 /// Takes over what another knew.

@@ -1,12 +1,14 @@
 //! A race as a diagnostic.
 
 use super::shadow::{Kind, Touch};
-use super::{Block, MOST_REPORTED, Now, Races};
+use super::{Block, MOST_REPORTED, Now, Races, pair};
 use crate::cpu::graph::{Graph, NodeId};
 use crate::cpu::machine::triple;
-use crate::fault::Access;
+use crate::fault::{Access, Allocation, FREE_LATER, bytes};
 use crate::program::Program;
+use cdp_core::builtins::RuntimeFn;
 use cdp_core::diag::{Code, Diagnostic};
+use cdp_core::source::Span;
 
 /// One side of a race.
 #[derive(Clone, Copy, Debug)]
@@ -24,27 +26,41 @@ struct Party {
 enum Relation {
     SameBlock,
     SameGrid,
-    /// The later side is in the grid that launched the earlier one's, or further up.
-    ParentAfterChild,
-    /// The earlier side is in the grid that launched the later one's, or further up.
-    ChildAfterParent,
+    /// One side is in a grid that launched the other's, or further up: its thread reads after the launch,
+    ReadAfterLaunch,
+    /// or writes after the launch,
+    WriteAfterLaunch,
+    /// or is not ordered with the launch, which another thread of the block makes,
+    BesideLaunch,
+    /// or is in another block than the launch.
+    OtherBlock,
     Apart,
 }
 
+/// What is touched.
+#[derive(Clone, Debug)]
+pub(in crate::cpu) enum Subject {
+    Memory,
+    /// Memory that the later side gives back.
+    Freed(Allocation),
+    Stream,
+    Event,
+}
+
 /// Two accesses that nothing orders.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::cpu) struct Race {
     earlier: Party,
     later: Party,
     access: Access,
     relation: Relation,
+    subject: Subject,
 }
 
 impl Races {
     /// Remembers a race, once for each pair of places.
-    pub(super) fn report(&mut self, earlier: Touch, access: Access, now: &Now<'_>, graph: &Graph) {
-        let (a, b) = (earlier.site.min(now.at.site), earlier.site.max(now.at.site));
-        if !self.seen.insert((a, b)) {
+    pub(super) fn report(&mut self, earlier: Touch, access: Access, subject: Subject, now: &Now<'_>, graph: &Graph) {
+        if !self.seen.insert(pair(earlier.site, now.at.site)) {
             return;
         }
         if self.found.len() >= MOST_REPORTED {
@@ -56,12 +72,14 @@ impl Races {
         // one of the lanes that is not the thread itself
         let own = if earlier.first == now.touch.first { now.touch.lanes } else { 0 };
         let lane = (earlier.lanes & !own).trailing_zeros().min(31);
-        let relation = relation(block, now, graph);
+        let thread = earlier.first + lane;
+        let side = |block, thread, touch: &Touch| Place { block, thread, epoch: touch.epoch, reads: touch.kind == Kind::Read };
+        let relation = relation(&side(block, thread, &earlier), &side(now.block, now.me.thread, &now.touch), graph);
         self.found.push(Race {
             earlier: Party {
                 node: block.node,
                 block: block.index,
-                thread: earlier.first + lane - block.first,
+                thread: thread - block.first,
                 site: earlier.site,
                 kind: earlier.kind,
             },
@@ -74,21 +92,46 @@ impl Races {
             },
             access,
             relation,
+            subject,
         });
     }
 }
 
-fn relation(earlier: Block, now: &Now<'_>, graph: &Graph) -> Relation {
-    if earlier.first == now.block.first {
+/// Where a side of a race is.
+struct Place {
+    block: Block,
+    thread: u32,
+    epoch: u32,
+    reads: bool,
+}
+
+fn relation(earlier: &Place, later: &Place, graph: &Graph) -> Relation {
+    let nodes = (earlier.block.node, later.block.node);
+    if earlier.block.first == later.block.first {
         Relation::SameBlock
-    } else if earlier.node == now.at.node {
+    } else if nodes.0 == nodes.1 {
         Relation::SameGrid
-    } else if graph.within(earlier.node, now.at.node) {
-        Relation::ParentAfterChild
-    } else if graph.within(now.at.node, earlier.node) {
-        Relation::ChildAfterParent
+    } else if graph.within(nodes.0, nodes.1) {
+        beside_launch(later, nodes.0, graph)
+    } else if graph.within(nodes.1, nodes.0) {
+        beside_launch(earlier, nodes.1, graph)
     } else {
         Relation::Apart
+    }
+}
+
+/// How something in a grid stands to the launch that led to a grid below it.
+fn beside_launch(above: &Place, below: NodeId, graph: &Graph) -> Relation {
+    let launch = graph.child_towards(above.block.node, below).and_then(|child| graph.point(child));
+    let Some(launch) = launch else { return Relation::Apart };
+    if launch.thread.wrapping_sub(above.block.first) >= above.block.threads {
+        Relation::OtherBlock
+    } else if launch.thread != above.thread && launch.epoch == above.epoch {
+        Relation::BesideLaunch
+    } else if above.reads {
+        Relation::ReadAfterLaunch
+    } else {
+        Relation::WriteAfterLaunch
     }
 }
 
@@ -122,12 +165,20 @@ impl Relation {
                 "blocks of one grid run in any order: use atomic operations, or put the second half into a grid of its own",
                 "CUDA programming guide, section 5.4.3, on what orders memory",
             ),
-            Self::ParentAfterChild => (
+            Self::ReadAfterLaunch => (
                 "a parent does not see what its child does: read it in a tail launch, `<<<…, cudaStreamTailLaunch>>>`",
                 "CUDA programming guide, section 4.18.3.1",
             ),
-            Self::ChildAfterParent => (
-                "a child sees what its launching thread did before the launch, and no more: put `__syncthreads()` before the launch for what other threads do, and write nothing after it that the child uses",
+            Self::WriteAfterLaunch => (
+                "the child may run at once or much later: do this before the launch, or in a tail launch",
+                "CUDA programming guide, section 4.18.3.1",
+            ),
+            Self::BesideLaunch => (
+                "a child sees what its launching thread did before, not what other threads do: put `__syncthreads()` before the launch",
+                "CUDA programming guide, section 4.18.3.1",
+            ),
+            Self::OtherBlock => (
+                "blocks of one grid run in any order: let the block that comes last launch, found by `__threadfence()` and an atomic counter, or launch in a tail",
                 "CUDA programming guide, section 4.18.3.1",
             ),
             Self::Apart => (
@@ -144,32 +195,89 @@ impl Race {
         self.earlier.site == site || self.later.site == site
     }
 
-    /// The grid of the later access, whose launches are shown.
-    pub(in crate::cpu) const fn node(&self) -> NodeId {
-        self.later.node
+    /// The grids of both accesses, the later one first: their launches are shown.
+    pub(in crate::cpu) const fn nodes(&self) -> [NodeId; 2] {
+        [self.later.node, self.earlier.node]
     }
 
-    /// As a diagnostic; `block` gives a kernel's name and block size by its node.
-    pub(in crate::cpu) fn diagnostic(&self, program: &Program, name: impl Fn(NodeId) -> (String, [u32; 3])) -> Diagnostic {
+    /// Whether both are at places that lie in each other, as the read and the write of `x += 1` do.
+    pub(in crate::cpu) fn is_like(&self, other: &Self, program: &Program) -> bool {
+        let spans = |race: &Self| [race.earlier.site, race.later.site].map(|site| program.site(site));
+        let within = |a: Span, b: Span| a.file == b.file && a.start >= b.start && a.end <= b.end;
+        let nested = |a, b| within(a, b) || within(b, a);
+        let ([a, b], [c, d]) = (spans(self), spans(other));
+        (nested(a, c) && nested(b, d)) || (nested(a, d) && nested(b, c))
+    }
+
+    /// The bytes that both touch.
+    pub(in crate::cpu) const fn access(&self) -> Access {
+        self.access
+    }
+
+    /// As a diagnostic; `name` gives a kernel's name and block size by its node, `memory` says what the bytes are.
+    pub(in crate::cpu) fn diagnostic(
+        &self,
+        program: &Program,
+        name: impl Fn(NodeId) -> (String, [u32; 3]),
+        memory: &str,
+    ) -> Diagnostic {
         let who = |party: &Party| {
             let (kernel, size) = name(party.node);
             let [width, height, _] = size.map(|size| size.max(1));
             let thread = [party.thread % width, party.thread / width % height, party.thread / (width * height)];
             if kernel.is_empty() {
-                "a copy".to_owned()
+                "a copy or fill".to_owned()
             } else {
                 format!("thread {} of block {} of `{kernel}`", triple(thread), triple(party.block))
             }
         };
+        let (earlier, later) = (program.site(self.earlier.site), program.site(self.later.site));
+        match &self.subject {
+            Subject::Memory => {}
+            Subject::Freed(was) => {
+                return Diagnostic::new(Code::E0728, earlier, "memory may have been given back before it is used")
+                    .label(format!("{} here by {}", self.earlier.kind.done(), who(&self.earlier)))
+                    .also(later, format!("given back here by {}, and nothing orders the two", who(&self.later)))
+                    .also(was.span, "made here")
+                    .help(FREE_LATER);
+            }
+            Subject::Stream => return self.of_a_stream(earlier, later, who),
+            Subject::Event => return self.of_an_event(program, earlier, later, who),
+        }
         let (help, guide) = self.relation.help();
         let message = format!("a {} and a {} of the same memory race", self.earlier.kind.noun(), self.later.kind.noun());
-        Diagnostic::new(Code::E0740, program.site(self.later.site), message)
-            .label(format!("{} here by {}", self.later.kind.done(), who(&self.later)))
-            .also(
-                program.site(self.earlier.site),
-                format!("{} here by {}, and nothing orders the two", self.earlier.kind.done(), who(&self.earlier)),
-            )
+        let done = |party: &Party| format!("{} here by {}", party.kind.done(), who(party));
+        Diagnostic::new(Code::E0740, later, message)
+            .label(done(&self.later))
+            .also(earlier, format!("{}, and nothing orders the two", done(&self.earlier)))
             .help(help)
-            .note(format!("{} bytes at {:#x}; {guide}", self.access.size, self.access.address))
+            .note(format!("{}: {memory}; {guide}", bytes(self.access.size)))
+    }
+
+    /// The side that changes what a handle stands for, and the other.
+    const fn change_first(&self) -> bool {
+        matches!(self.earlier.kind, Kind::Write)
+    }
+
+    fn of_a_stream(&self, earlier: Span, later: Span, who: impl Fn(&Party) -> String) -> Diagnostic {
+        let first = (earlier, &self.earlier);
+        let second = (later, &self.later);
+        let ((destroyed, by), (used, user)) = if self.change_first() { (first, second) } else { (second, first) };
+        Diagnostic::new(Code::E0734, used, "this stream may have been destroyed before it is used")
+            .label(format!("used here by {}", who(user)))
+            .also(destroyed, format!("destroyed here by {}, and nothing orders the two", who(by)))
+            .help("put `__syncthreads()` between the last use and `cudaStreamDestroy`")
+    }
+
+    fn of_an_event(&self, program: &Program, earlier: Span, later: Span, who: impl Fn(&Party) -> String) -> Diagnostic {
+        let done = |party: &Party| {
+            let call = program.call(party.site).map_or("used", RuntimeFn::name);
+            format!("`{call}` here by {}", who(party))
+        };
+        Diagnostic::new(Code::E0740, later, "two uses of the same event race")
+            .label(done(&self.later))
+            .also(earlier, format!("{}, and nothing orders the two", done(&self.earlier)))
+            .help("put `__syncthreads()` between recording an event and waiting for it, or let one thread do both")
+            .note("whoever waits for an event that is not recorded yet waits for nothing (CUDA programming guide, section 4.18.2.3)")
     }
 }

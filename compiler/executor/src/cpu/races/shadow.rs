@@ -47,9 +47,29 @@ impl Touch {
         }
     }
 
-    /// Whether both can be kept as one.
+    /// Whether both are of one warp between two barriers of its block, and of one kind.
     fn is_like(&self, other: &Self) -> bool {
         self.first == other.first && self.epoch == other.epoch && self.kind == other.kind
+    }
+
+    /// Takes a later one in that is like it; whether it could. Lanes share a
+    /// clock and a step, or a report would name what one of them did not do.
+    fn take_in(&mut self, later: &Self) -> bool {
+        let as_one = self.clock == later.clock && self.site == later.site;
+        let taken = self.is_like(later) && (self.lanes == later.lanes || as_one);
+        if taken {
+            *self = Self { lanes: self.lanes | later.lanes, ..*later };
+        }
+        taken
+    }
+
+    /// Whether it need not be kept beside a later one that it is ordered before: whoever races with it races with that one, too.
+    fn is_covered_by(&self, later: &Self) -> bool {
+        match (self.kind, later.kind) {
+            (Kind::Read, Kind::Read) | (Kind::Atomic, Kind::Atomic) => true,
+            (Kind::BlockAtomic, Kind::BlockAtomic) => self.first == later.first,
+            _ => false,
+        }
     }
 }
 
@@ -89,6 +109,16 @@ impl Shadow {
     pub(super) fn forget(&mut self, from: u64, bytes: u64) {
         for page in from / PAGE..=(from + bytes) / PAGE {
             self.pages.remove(&page);
+        }
+    }
+
+    /// Everything that touched these bytes, which nobody touches any more.
+    pub(super) fn release(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&Touch)) {
+        for page in from / PAGE..=from.saturating_add(bytes) / PAGE {
+            let Some(page) = self.pages.remove(&page) else { continue };
+            for cell in &page.cells {
+                cell.write.iter().chain(&cell.recent).chain(&cell.others).for_each(&mut each);
+            }
         }
     }
 
@@ -175,26 +205,21 @@ impl Cell {
             self.recent = Some(touch);
             return;
         };
-        if recent.is_like(&touch) {
-            *recent = Touch { lanes: recent.lanes | touch.lanes, clock: recent.clock.max(touch.clock), ..touch };
+        if recent.take_in(&touch) {
             return;
         }
-        let replaces = |earlier: &Touch| earlier.kind == touch.kind || earlier.kind == Kind::Read;
-        if self.others.is_empty() && replaces(recent) && ordered(recent) {
+        if self.others.is_empty() && recent.is_covered_by(&touch) && ordered(recent) {
             *recent = touch;
             return;
         }
         let list = &mut self.others;
         let from = list.len().saturating_sub(SEARCHED);
-        for earlier in list.iter_mut().skip(from) {
-            if earlier.is_like(&touch) {
-                *earlier = Touch { lanes: earlier.lanes | touch.lanes, clock: earlier.clock.max(touch.clock), ..touch };
-                return;
-            }
+        if list.iter_mut().skip(from).any(|earlier| earlier.take_in(&touch)) {
+            return;
         }
         if list.len() == list.capacity() {
             // before it grows: so that looking through all of it costs a constant for each entry
-            list.retain(|earlier| !(replaces(earlier) && ordered(earlier)));
+            list.retain(|earlier| !(earlier.is_covered_by(&touch) && ordered(earlier)));
         }
         if list.len() >= MOST_ENTRIES {
             list.drain(..MOST_ENTRIES / 2);
