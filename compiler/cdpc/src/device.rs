@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use cdp_runtime::gpu::Driver;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::options::Compile;
 
 /// What to run on.
@@ -46,15 +46,23 @@ impl fmt::Display for Choice {
 }
 
 impl Choice {
-    /// `auto` decided.
-    pub fn resolve(self) -> Self {
-        match self {
-            Self::Auto => match Driver::open().and_then(Driver::devices) {
+    /// `auto` decided; `asked` is an argument that was given and that only the reference executor understands.
+    ///
+    /// # Errors
+    /// When that and a GPU were asked for.
+    pub fn resolve(self, asked: Option<&str>) -> Result<Self> {
+        Ok(match (self, asked) {
+            (Self::Gpu(_), Some(name)) => {
+                let text = format!("`{name}` is for the reference executor, and a GPU was asked for");
+                return Err(Failure::usage(text).help("leave `--device` out, or say `--device cpu`"));
+            }
+            (Self::Auto, Some(_)) => Self::Cpu,
+            (Self::Auto, None) => match Driver::open().and_then(Driver::devices) {
                 Ok(devices) if !devices.is_empty() => Self::Gpu(0),
                 _ => Self::Cpu,
             },
-            decided => decided,
-        }
+            (decided, _) => decided,
+        })
     }
 
     /// Whether a cubin is needed.

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::{FunctionKind, Module};
-use cdp_executor::cpu::CpuOptions;
-use cdp_executor::{CpuDevice, Device, HostProgram, Options, Outcome, Program};
+use cdp_executor::{Device, HostProgram, Options, Outcome, Program, Schedule, Trace};
 use cdp_runtime::Manifest;
 
 use crate::device::Choice;
 use crate::driver::Build;
 use crate::failure::{Failure, Message, Result};
 use crate::gpu::GpuDevice;
-use crate::options::Reference;
+use crate::reference::Executor;
 use crate::report::Reporter;
 use crate::terminal;
 
@@ -32,7 +31,7 @@ pub struct Runner {
 }
 
 enum Target {
-    Cpu(CpuOptions),
+    Cpu(Executor),
     Gpu(Box<Loadable>),
 }
 
@@ -45,8 +44,8 @@ struct Loadable {
 
 /// A device that nothing has run on yet.
 pub enum Fresh {
-    /// The reference executor.
-    Cpu(Box<CpuDevice>),
+    /// The reference executor, which makes one for each schedule.
+    Cpu,
     /// A GPU with the module loaded.
     Gpu(Box<GpuDevice>),
 }
@@ -60,8 +59,18 @@ pub struct Ran {
     pub diagnostics: Vec<Diagnostic>,
     /// What else is known about it.
     pub messages: Vec<Message>,
+    /// What is no mistake by itself.
+    pub notes: Vec<Message>,
     /// Whether nothing more can run in this process.
     pub device_lost: bool,
+    /// Whether Ctrl-C ended it.
+    pub stopped: bool,
+    /// How many schedules it ran under; 0 where it did once.
+    pub schedules: usize,
+    /// Of many schedules, the first that it failed under, with its place.
+    pub failed_under: Option<(usize, Schedule)>,
+    /// What ran when, where that was asked for.
+    pub trace: Option<Trace>,
 }
 
 /// What to run.
@@ -73,12 +82,36 @@ pub enum Entry {
     Test(usize),
 }
 
+impl Entry {
+    /// `host fn main`, or a test by its name, of which a part is enough that no other has.
+    ///
+    /// # Errors
+    /// When there is no such test, or more than one.
+    pub fn named(test: Option<&str>, module: &Module) -> Result<Self> {
+        let Some(wanted) = test else { return Ok(Self::Main) };
+        let names = tests(module);
+        if let Some(place) = names.iter().position(|name| name == wanted) {
+            return Ok(Self::Test(place));
+        }
+        let like: Vec<usize> = (0..).zip(&names).filter(|(_, name)| name.contains(wanted)).map(|(place, _)| place).collect();
+        match like.as_slice() {
+            [place] => Ok(Self::Test(*place)),
+            [] if names.is_empty() => Err(Failure::usage("there are no tests in this file")),
+            [] => Err(Failure::usage(format!("there is no test `{wanted}`")).help(format!("there are: {}", names.join("; ")))),
+            _ => {
+                let names: Vec<&str> = like.iter().filter_map(|place| names.get(*place)).map(String::as_str).collect();
+                Err(Failure::usage(format!("`{wanted}` is in the name of more than one test")).help(names.join("; ")))
+            }
+        }
+    }
+}
+
 impl Runner {
     /// Compiles for the device.
     ///
     /// # Errors
     /// Those of code generation and linking.
-    pub fn new(device: Choice, reference: &Reference, build: &Build<'_>) -> Result<Self> {
+    pub fn new(device: Choice, executor: Executor, build: &Build<'_>) -> Result<Self> {
         let target = match device {
             Choice::Gpu(number) => {
                 let code = build.generate(false)?;
@@ -87,7 +120,7 @@ impl Runner {
             }
             Choice::Cpu | Choice::Auto => {
                 build.check()?;
-                Target::Cpu(reference.options())
+                Target::Cpu(executor)
             }
         };
         Ok(Self { program: Arc::new(Program::new(build.module())), target })
@@ -99,7 +132,7 @@ impl Runner {
     /// No driver, no GPU, code that it cannot run.
     pub fn device(&self) -> Result<Fresh> {
         Ok(match &self.target {
-            Target::Cpu(options) => Fresh::Cpu(Box::new(CpuDevice::new(Arc::clone(&self.program), options.clone()))),
+            Target::Cpu(_) => Fresh::Cpu,
             Target::Gpu(code) => Fresh::Gpu(Box::new(GpuDevice::new(code.number, code.cubin.clone(), code.manifest.clone())?)),
         })
     }
@@ -109,9 +142,13 @@ impl Runner {
     /// # Errors
     /// When there is nothing of this name.
     pub fn run(&self, entry: Entry, device: Fresh) -> Result<Ran> {
-        match device {
-            Fresh::Cpu(mut device) => Ok(Ran::of(self.start(entry, &mut *device)?)),
-            Fresh::Gpu(mut device) => {
+        match (device, &self.target) {
+            (Fresh::Cpu, Target::Cpu(executor)) => {
+                let ran = executor.run(&self.program, &|host: &mut HostProgram<'_>| self.begin(entry, host));
+                ran.ok_or_else(|| nothing(entry))
+            }
+            (Fresh::Cpu, Target::Gpu(_)) => Err(Failure::bug("a program for a GPU met the reference executor")),
+            (Fresh::Gpu(mut device), _) => {
                 let outcome = self.start(entry, &mut *device)?;
                 let mut ran = Ran::of(outcome);
                 if let Some(fault) = device.fault() {
@@ -131,20 +168,28 @@ impl Runner {
     fn start(&self, entry: Entry, device: &mut dyn Device) -> Result<Outcome> {
         let mut output = terminal::writer();
         let mut host = HostProgram::new(&self.program, device, &mut output, Options::default());
-        let outcome = match entry {
+        self.begin(entry, &mut host).ok_or_else(|| nothing(entry))
+    }
+
+    fn begin(&self, entry: Entry, host: &mut HostProgram<'_>) -> Option<Outcome> {
+        match entry {
             Entry::Main => host.run_function("main"),
             Entry::Test(place) => self.program.tests().nth(place).map(|(id, _)| id).and_then(|id| host.run_test(id)),
-        };
-        outcome.ok_or_else(|| match entry {
-            Entry::Main => Failure::program("there is no `host fn main()` without parameters to run")
-                .help("add one, or run the tests with `cdpc test`"),
-            Entry::Test(place) => Failure::bug(format!("there is no test {place}")),
-        })
+        }
+    }
+}
+
+fn nothing(entry: Entry) -> Failure {
+    match entry {
+        Entry::Main => Failure::program("there is no `host fn main()` without parameters to run")
+            .help("add one; `cdpc test` runs all tests, `cdpc run --test NAME` runs one"),
+        Entry::Test(place) => Failure::bug(format!("there is no test {place}")),
     }
 }
 
 impl Ran {
-    fn of(outcome: Outcome) -> Self {
+    /// What an outcome says.
+    pub fn of(outcome: Outcome) -> Self {
         Self { passed: outcome.is_ok(), diagnostics: outcome.diagnostics, ..Self::default() }
     }
 
@@ -156,8 +201,10 @@ impl Ran {
     /// Everything there is to say.
     pub fn render(&self, build: &Build<'_>, reporter: &Reporter) -> String {
         let mut text = reporter.render(build.sources(), &self.diagnostics);
-        for message in &self.messages {
-            text.push_str(&reporter.render_message("error", message));
+        for (severity, messages) in [("error", &self.messages), ("note", &self.notes)] {
+            for message in messages {
+                text.push_str(&reporter.render_message(severity, message));
+            }
         }
         text
     }

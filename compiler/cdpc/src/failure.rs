@@ -8,6 +8,8 @@ use crate::crash;
 pub const PROGRAM: u8 = 1;
 /// The arguments or the machine are at fault.
 pub const USAGE: u8 = 2;
+/// Somebody pressed Ctrl-C; what shells say of it, 128 and the signal's number.
+pub const INTERRUPTED: u8 = 130;
 /// The compiler is at fault; what Rust uses for panics too.
 pub const BUG: u8 = 101;
 

@@ -7,7 +7,8 @@
 //! - [`command`]: one module a command
 //! - [`driver`]: source to PTX to cubin, one function a stage
 //! - [`listing`]: reading back what was generated
-//! - [`device`], [`gpu`], [`execute`]: what `host fn`s and tests run on, and running them; [`protocol`]: what a process that runs tests tells
+//! - [`device`], [`gpu`], [`execute`]: what `host fn`s and tests run on, and running them; [`reference`]: in many orders; [`watch`]: progress,
+//!   Ctrl-C; [`protocol`]: what a process that runs tests tells
 //! - [`input`], [`artefact`], [`report`], [`terminal`]: the rim: reading, writing, showing
 //! - [`failure`]: why a command stops, and its exit code
 //!
@@ -27,10 +28,12 @@ mod listing;
 mod manifest;
 mod options;
 mod protocol;
+mod reference;
 mod report;
 mod signal;
 mod style;
 mod terminal;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -47,7 +50,7 @@ fn main() -> ExitCode {
         Ok(()) => 0,
         Err(failure) => {
             let code = failure.exit_code();
-            reporter.failure(failure);
+            reporter.failure(&failure);
             code
         }
     };

@@ -62,16 +62,20 @@ pub struct ToolkitArgs {
     pub cuda: Option<PathBuf>,
 }
 
-/// How the reference executor runs device code; a GPU takes no notice.
-#[derive(Clone, Debug, clap::Args)]
+/// How the reference executor runs device code. Asking for any of it asks for the reference executor.
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Reference executor")]
 pub struct Reference {
-    /// In which order children, blocks and threads run where the language leaves it open
-    #[arg(long, value_name = "ORDER", default_value = "late")]
-    pub schedule: Order,
-    /// Where the draw of `--schedule random` starts; the same seed gives the same run
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    /// In which order children, blocks and threads run where the language leaves it open; without it `late`
+    #[arg(long, value_name = "ORDER", conflicts_with = "schedules")]
+    pub schedule: Option<Order>,
+    /// Run this many times: late, eager, then random with seeds from `--seed` on; the first failure is reported with a command line that
+    /// shows it again
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub schedules: Option<u32>,
+    /// Where the draw of random orders starts; the same seed gives the same run. Alone it asks for `--schedule random`
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Report accesses that race; without it programs run some times faster
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub races: bool,
@@ -118,11 +122,10 @@ impl Compile {
         let launch_abi = self.launch_abi.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         let mut list: Vec<OsString> = vec![
             format!("-O{}", self.level).into(),
-            format!("--fmad={}", self.meaning.fmad).into(),
             format!("--launch-abi={launch_abi}").into(),
             format!("--max-param-bytes={}", self.max_param_bytes).into(),
         ];
-        list.extend(self.meaning.define.iter().map(|define| format!("-D{define}").into()));
+        list.extend(self.meaning.arguments());
         list.extend(self.arch.iter().map(|arch| format!("--arch={arch}").into()));
         let switches = [(self.lineinfo, "--lineinfo"), (self.ftz, "--ftz"), (self.fast_math, "--fast-math")];
         list.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, name)| name.into()));
@@ -135,30 +138,80 @@ impl Compile {
 }
 
 impl Reference {
-    /// As the executor wants it.
-    pub fn options(&self) -> CpuOptions {
-        let schedule = match self.schedule {
-            Order::Late => Schedule::Late,
-            Order::Eager => Schedule::Eager,
-            Order::Random => Schedule::Random { seed: self.seed },
+    /// Which of these arguments were given that only the reference executor understands; the first one's name.
+    pub fn asked(&self) -> Option<&'static str> {
+        let given = [
+            (self.schedule.is_some(), "--schedule"),
+            (self.schedules.is_some(), "--schedules"),
+            (self.seed.is_some(), "--seed"),
+            (self.max_steps.is_some(), "--max-steps"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// The orders to run in, one after the other.
+    pub fn schedules(&self) -> Vec<Schedule> {
+        let seed = self.seed.unwrap_or(0);
+        let Some(count) = self.schedules else {
+            return vec![match self.schedule {
+                Some(Order::Random) => Schedule::Random { seed },
+                None if self.seed.is_some() => Schedule::Random { seed },
+                Some(Order::Eager) => Schedule::Eager,
+                Some(Order::Late) | None => Schedule::Late,
+            }];
         };
+        let drawn = (0..).map(|more| Schedule::Random { seed: seed.wrapping_add(more) });
+        [Schedule::Late, Schedule::Eager].into_iter().chain(drawn).take(count as usize).collect()
+    }
+
+    /// As the executor wants it.
+    pub fn options(&self, schedule: Schedule) -> CpuOptions {
         CpuOptions { max_steps: self.max_steps, schedule, races: self.races, ..CpuOptions::default() }
     }
 
     /// The arguments that make another process run alike.
     pub fn arguments(&self) -> Vec<OsString> {
-        let order = self.schedule.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut list: Vec<OsString> = vec![
-            format!("--schedule={order}").into(),
-            format!("--seed={}", self.seed).into(),
-            format!("--races={}", self.races).into(),
-        ];
-        list.extend(self.max_steps.iter().map(|steps| format!("--max-steps={steps}").into()));
+        let order = self.schedule.and_then(|order| order.to_possible_value());
+        let mut list: Vec<OsString> = self.limits();
+        list.extend(order.map(|order| format!("--schedule={}", order.get_name()).into()));
+        list.extend(self.schedules.map(|count| format!("--schedules={count}").into()));
+        list.extend(self.seed.map(|seed| format!("--seed={seed}").into()));
         list
+    }
+
+    /// The arguments that make another process run alike, but in one order.
+    pub fn arguments_for(&self, schedule: Schedule) -> Vec<OsString> {
+        let mut list: Vec<OsString> = match schedule {
+            Schedule::Late => vec!["--schedule=late".into()],
+            Schedule::Eager => vec!["--schedule=eager".into()],
+            Schedule::Random { seed } => vec!["--schedule=random".into(), format!("--seed={seed}").into()],
+        };
+        list.extend(self.limits());
+        list
+    }
+
+    fn limits(&self) -> Vec<OsString> {
+        let races = (!self.races).then(|| "--races=false".into());
+        races.into_iter().chain(self.max_steps.map(|steps| format!("--max-steps={steps}").into())).collect()
+    }
+}
+
+/// A schedule in words.
+pub fn describe(schedule: Schedule) -> String {
+    match schedule {
+        Schedule::Late => "children as late as they may be".to_owned(),
+        Schedule::Eager => "children at once".to_owned(),
+        Schedule::Random { seed } => format!("an order drawn from seed {seed}"),
     }
 }
 
 impl Meaning {
+    /// The arguments that give another process the same program, where they are not what holds anyway.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let fmad = (!self.fmad).then(|| "--fmad=false".into());
+        fmad.into_iter().chain(self.define.iter().map(|define| format!("-D{define}").into())).collect()
+    }
+
     /// Names and values of the constants from outside.
     pub fn defines(&self) -> Vec<(String, String)> {
         let pair = |define: &String| match define.split_once('=') {
@@ -185,6 +238,8 @@ mod tests {
     struct Only {
         #[command(flatten)]
         compile: Compile,
+        #[command(flatten)]
+        reference: Reference,
     }
 
     #[test]
@@ -199,5 +254,31 @@ mod tests {
             let again = std::iter::once("x".into()).chain(first.arguments());
             assert_eq!(format!("{:?}", Only::try_parse_from(again).unwrap().compile), format!("{first:?}"));
         }
+    }
+
+    #[test]
+    fn another_process_runs_alike() {
+        for line in
+            [&["x"][..], &["x", "--schedules=5", "--seed=7"], &["x", "--schedule", "eager", "--races=false", "--max-steps=9"]]
+        {
+            let first = Only::try_parse_from(line).unwrap().reference;
+            let again = std::iter::once("x".into()).chain(first.arguments());
+            assert_eq!(format!("{:?}", Only::try_parse_from(again).unwrap().reference), format!("{first:?}"));
+            for schedule in first.schedules() {
+                let one = std::iter::once("x".into()).chain(first.arguments_for(schedule));
+                let one = Only::try_parse_from(one).unwrap().reference;
+                assert_eq!((one.schedules(), one.races, one.max_steps), (vec![schedule], first.races, first.max_steps));
+            }
+        }
+    }
+
+    #[test]
+    fn schedules_are_late_eager_and_drawn() {
+        let schedules = |line: &[&str]| Only::try_parse_from(line).unwrap().reference.schedules();
+        let drawn = |seed| Schedule::Random { seed };
+        assert_eq!(schedules(&["x"]), [Schedule::Late]);
+        assert_eq!(schedules(&["x", "--seed=4"]), [drawn(4)]);
+        assert_eq!(schedules(&["x", "--schedules=4", "--seed=8"]), [Schedule::Late, Schedule::Eager, drawn(8), drawn(9)]);
+        assert!(Only::try_parse_from(["x", "--schedules=4", "--schedule=late"]).is_err());
     }
 }

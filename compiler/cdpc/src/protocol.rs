@@ -17,6 +17,8 @@ pub enum Event {
         test: usize,
         /// Whether it passed.
         passed: bool,
+        /// Whether it was ended from outside.
+        stopped: bool,
         /// How long it took.
         milliseconds: u64,
         /// What there is to say of it, rendered; empty when nothing.
@@ -37,8 +39,8 @@ pub enum Piece {
 pub fn encode(token: &str, event: &Event) -> Vec<u8> {
     let value = match event {
         Event::Begin(test) => json!({ "begin": test }),
-        Event::End { test, passed, milliseconds, told } => {
-            json!({ "end": test, "passed": passed, "ms": milliseconds, "told": told })
+        Event::End { test, passed, stopped, milliseconds, told } => {
+            json!({ "end": test, "passed": passed, "stopped": stopped, "ms": milliseconds, "told": told })
         }
     };
     let mut bytes = vec![MARK];
@@ -117,6 +119,7 @@ fn decode(body: &[u8]) -> Option<Event> {
     Some(Event::End {
         test: index("end")?,
         passed: value.get("passed")?.as_bool()?,
+        stopped: value.get("stopped")?.as_bool()?,
         milliseconds: number("ms")?,
         told: value.get("told")?.as_str()?.to_owned(),
     })
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn any_cut_of_the_stream_gives_the_same() {
-        let end = Event::End { test: 1, passed: false, milliseconds: 7, told: "why\u{1e}\n".into() };
+        let end = Event::End { test: 1, passed: false, stopped: true, milliseconds: 7, told: "why\u{1e}\n".into() };
         let mut stream = b"before\x1e".to_vec();
         stream.extend(encode("tok", &Event::Begin(1)));
         stream.extend(b"in\x1etest\n");

@@ -76,16 +76,18 @@ impl Reporter {
     /// [`Failure::Told`] when one of them is an error.
     pub fn diagnostics(&self, sources: &SourceMap, list: &[Diagnostic]) -> Result<()> {
         if !list.is_empty() || self.show.error_format == ErrorFormat::Sarif {
-            let mut text = self.render(sources, list);
-            if self.show.error_format == ErrorFormat::Human {
-                text.push_str(&summary(list));
-            }
-            terminal::say(&text);
+            terminal::say(&self.text(sources, list));
         }
         if list.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(Failure::Told(PROGRAM));
         }
         Ok(())
+    }
+
+    /// Diagnostics as text, with how many there are.
+    pub fn text(&self, sources: &SourceMap, list: &[Diagnostic]) -> String {
+        let summary = if self.show.error_format == ErrorFormat::Human { summary(list) } else { String::new() };
+        self.render(sources, list) + &summary
     }
 
     /// Diagnostics as text.
@@ -102,9 +104,19 @@ impl Reporter {
     }
 
     /// Shows why a command stopped, unless that was told already.
-    pub fn failure(&self, failure: Failure) {
-        let Failure::Say { message, .. } = failure else { return };
-        self.message("error", &message);
+    pub fn failure(&self, failure: &Failure) {
+        let text = self.render_failure(failure);
+        if !text.is_empty() {
+            terminal::say(&text);
+        }
+    }
+
+    /// The same as text; empty when it was told already.
+    pub fn render_failure(&self, failure: &Failure) -> String {
+        match failure {
+            Failure::Say { message, .. } => self.render_message("error", message),
+            Failure::Told(_) | Failure::Unread => String::new(),
+        }
     }
 
     /// Shows something that is not at a place of the source.
@@ -134,7 +146,11 @@ fn code(message: &Message) -> String {
 
 fn human(severity: &str, message: &Message, style: Style) -> String {
     let head = format!("{severity}{}", code(message));
-    let head = if severity == "error" { style.error(&head) } else { style.warning(&head) };
+    let head = match severity {
+        "error" => style.error(&head),
+        "warning" => style.warning(&head),
+        _ => style.bold(&head),
+    };
     let mut out = format!("{head}{}\n", style.bold(&format!(": {}", message.text)));
     for (kind, texts) in [("note", &message.notes), ("help", &message.helps)] {
         for text in texts {

@@ -4,6 +4,7 @@ use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::fault::Allocation;
 use crate::occupancy::KernelAttributes;
 use cdp_core::diag::Diagnostic;
+use cdp_core::source::Span;
 
 /// A number that `cudaError_t` has; 0 is success.
 pub type CudaError = i32;
@@ -23,6 +24,8 @@ pub struct KernelLaunch<'a> {
     pub stream: u64,
     /// The parameters as [`cdp_core::types::TypeTable::params_layout`] lays them out, with pointers of 64 bits.
     pub params: &'a [u8],
+    /// Where in the source it stands.
+    pub span: Span,
 }
 
 /// A CUDA device with its runtime, as a host program sees it.

@@ -49,6 +49,11 @@ impl Transfer {
         Self { to: area(to), from: Source::Area(area(from)), width: bytes, height: 1, depth: 1 }
     }
 
+    /// Whether it copies; it fills otherwise.
+    pub(crate) const fn is_copy(&self) -> bool {
+        matches!(self.from, Source::Area(_))
+    }
+
     /// So many bytes with one value.
     pub(crate) fn fill(to: u64, value: u8, bytes: u64) -> Self {
         Self { from: Source::Value(value), ..Self::copy(to, 0, bytes) }

@@ -3,6 +3,8 @@
 
 mod support;
 
+use cdp_executor::trace::Stream;
+use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options};
 use support::printed;
 
 /// A body that runs in a kernel of one thread and again in host code, on a buffer `x` of 64 bytes each time.
@@ -51,11 +53,10 @@ fn what_a_kernel_needs() {
 }
 
 /// Number, parent, kernel, stream, what it was submitted behind.
-type Row<'a> = (u32, Option<u32>, &'a str, &'a str, &'a [u32]);
+type Row<'a> = (u32, Option<u32>, &'a str, Stream, &'a [u32]);
 
 #[test]
 fn a_trace_tells_what_ran_when() {
-    use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options};
     use std::sync::Arc;
     let text = "kernel leaf() { }\nkernel last() { }\nkernel root() { let a = leaf<<<1, 32>>>(); let b = last<<<1, 1, 0, cudaStreamTailLaunch>>>(); let c = leaf<<<2, 1>>>(); assert(a == b && b == c); }\nhost fn main() { root<<<1, 1>>>(); root<<<1, 1>>>(); cudaDeviceSynchronize(); leaf<<<1, 1>>>(); }\n";
     let compiled = support::compile(text);
@@ -69,27 +70,32 @@ fn a_trace_tells_what_ran_when() {
     let nodes: Vec<Row<'_>> = trace
         .nodes
         .iter()
-        .map(|node| (node.id, node.parent, node.kernel.as_str(), node.stream.as_str(), node.after.as_slice()))
+        .map(|node| (node.id, node.parent, node.kernel.as_str(), node.stream, node.after.as_slice()))
         .collect();
     let expected: [Row<'_>; 9] = [
-        (0, None, "root", "default", &[]),
-        (1, None, "root", "default", &[0]),
-        (2, Some(0), "leaf", "null", &[]),
-        (3, Some(0), "last", "tail", &[]),
-        (4, Some(0), "leaf", "null", &[2]),
-        (5, Some(1), "leaf", "null", &[]),
-        (6, Some(1), "last", "tail", &[]),
-        (7, Some(1), "leaf", "null", &[5]),
-        (8, None, "leaf", "default", &[]),
+        (0, None, "root", Stream::Default, &[]),
+        (1, None, "root", Stream::Default, &[0]),
+        (2, Some(0), "leaf", Stream::Null, &[]),
+        (3, Some(0), "last", Stream::Tail, &[]),
+        (4, Some(0), "leaf", Stream::Null, &[2]),
+        (5, Some(1), "leaf", Stream::Null, &[]),
+        (6, Some(1), "last", Stream::Tail, &[]),
+        (7, Some(1), "leaf", Stream::Null, &[5]),
+        (8, None, "leaf", Stream::Default, &[]),
     ];
     assert_eq!(nodes, expected);
+    // where each was launched, and by whom
+    let line = |id: usize| compiled.sources.line_column(trace.nodes[id].span).line;
+    assert_eq!([line(0), line(3), line(8)], [4, 3, 4]);
+    assert_eq!(trace.nodes[0].by, None);
+    assert_eq!(trace.nodes[3].by.map(|by| (by.thread, by.block)), Some(([0; 3], [0; 3])));
     let at = |id: usize| &trace.nodes[id];
     assert!(at(0).ended <= at(2).started && at(4).ended <= at(3).started && at(0).complete <= at(1).started);
     assert!(
         trace
             .nodes
             .iter()
-            .all(|node| node.submitted <= node.started && node.started <= node.ended && node.ended <= node.complete)
+            .all(|node| Some(node.submitted) <= node.started && node.started <= node.ended && node.ended <= node.complete)
     );
     assert!(device.take_trace().nodes.is_empty());
 }

@@ -30,7 +30,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         if let Err(failure) = result {
             let code = failure.exit_code();
             worst = worst.max(Some(code));
-            reporter.failure(failure);
+            reporter.failure(&failure);
         }
     }
     worst.map_or(Ok(()), |code| Err(Failure::Told(code)))

@@ -30,7 +30,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
                 return Err(failure);
             }
             worst = worst.max(Some(failure.exit_code()));
-            reporter.failure(failure);
+            reporter.failure(&failure);
         }
     }
     worst.map_or(Ok(()), |code| Err(Failure::Told(code)))

@@ -1,13 +1,23 @@
-//! `cdpc run`: a file's `host fn main`.
+//! `cdpc run`: a file's `host fn main`. On a GPU in a process of its own, which a fault may end; on the reference executor in this one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::str::FromStr;
 
+use cdp_core::source::Span;
+use cdp_executor::Trace;
+
+use crate::artefact::{self, Artefact, Target};
 use crate::device::Choice;
-use crate::failure::{BUG, Failure, Result};
+use crate::driver::Build;
+use crate::execute::{Entry, Ran, Runner};
+use crate::failure::{BUG, Failure, INTERRUPTED, PROGRAM, Result};
 use crate::options::{Compile, Reference};
+use crate::reference::{Executor, failed_under};
 use crate::report::Reporter;
 use crate::signal;
+use crate::terminal;
+use crate::watch::Watch;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -17,18 +27,55 @@ pub struct Args {
     /// What to run on: `gpu`, `gpu:N`, `cpu` (the reference executor), or `auto`: a GPU where one is
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
+    /// Run this test in place of `host fn main`
+    #[arg(long, value_name = "NAME")]
+    test: Option<String>,
+    /// Write the launch tree with its times, streams and order as JSON; without a path to NAME.trace.json
+    #[arg(long, value_name = "json[:PATH]", help_heading = "Reference executor")]
+    trace: Option<TraceFile>,
+    /// Draw the launch tree as SVG
+    #[arg(long, value_name = "PATH", help_heading = "Reference executor")]
+    graph: Option<PathBuf>,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
     compile: Compile,
 }
 
+/// `json` or `json:PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TraceFile(Option<PathBuf>);
+
+impl FromStr for TraceFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "json" => Ok(Self(None)),
+            Some(("json", path)) if !path.is_empty() => Ok(Self(Some(path.into()))),
+            _ => Err("known are `json` and `json:PATH`".to_owned()),
+        }
+    }
+}
+
+impl Args {
+    /// What of the arguments only the reference executor understands.
+    fn asked(&self) -> Option<&'static str> {
+        let trace = self.trace.as_ref().map(|_| "--trace");
+        trace.or_else(|| self.graph.as_ref().map(|_| "--graph")).or_else(|| self.reference.asked())
+    }
+}
+
 /// # Errors
 /// Those of the source, the toolkit, the device and the program.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
-    let device = args.device.resolve();
+    let device = args.device.resolve(args.asked())?;
+    if !device.is_gpu() {
+        return here(args, reporter);
+    }
     let mut command = worker(reporter)?;
-    command.arg(&args.file).arg(format!("--device={device}")).args(args.compile.arguments()).args(args.reference.arguments());
+    command.arg(&args.file).arg(format!("--device={device}")).args(args.compile.arguments());
+    command.args(args.test.iter().map(|name| format!("--test={name}")));
     // the worker writes to this process's own output, and has said what there was to say
     let status = command.status().map_err(|error| Failure::file("start", command.get_program().as_ref(), &error))?;
     match status.code() {
@@ -36,6 +83,75 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         Some(code) => Err(Failure::Told(u8::try_from(code).unwrap_or(BUG))),
         None => Err(Failure::program(format!("the program was ended by {}", signal::of(status)))),
     }
+}
+
+/// On the reference executor.
+fn here(args: &Args, reporter: &Reporter) -> Result<()> {
+    let build = Build::begin(&args.file, &args.compile, reporter, false)?;
+    let watch = Watch::interrupts(|| ())?;
+    let executor = Executor {
+        reference: args.reference.clone(),
+        trace: args.trace.is_some() || args.graph.is_some(),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        watch: std::sync::Arc::clone(&watch),
+    };
+    let runner = Runner::new(Choice::Cpu, executor, &build)?;
+    let device = runner.device()?;
+    let entry = Entry::named(args.test.as_deref(), build.module())?;
+    let mut ran = watch.with_progress(|| runner.run(entry, device))?;
+    if let Some(trace) = ran.trace.take() {
+        write_trace(args, &trace, &build)?;
+    }
+    tell(args, ran, &build, reporter)
+}
+
+/// Says what came of it.
+fn tell(args: &Args, mut ran: Ran, build: &Build<'_>, reporter: &Reporter) -> Result<()> {
+    if let Some(under) = ran.failed_under {
+        let test: Vec<String> = args.test.iter().map(|name| format!("--test={name}")).collect();
+        let what = ("run", args.file.as_path(), test.as_slice());
+        ran.notes.push(failed_under(under, what, &args.reference, &args.compile.meaning));
+    }
+    terminal::say(&ran.render(build, reporter));
+    match ran {
+        Ran { stopped: true, .. } => Err(Failure::Told(INTERRUPTED)),
+        Ran { passed: false, .. } => Err(Failure::Told(PROGRAM)),
+        Ran { schedules: 0, .. } => Ok(()),
+        Ran { schedules, .. } => {
+            terminal::say(&format!("no failure under {schedules} schedules\n"));
+            Ok(())
+        }
+    }
+}
+
+/// Also of a run that failed: that is when one wants to see it.
+fn write_trace(args: &Args, trace: &Trace, build: &Build<'_>) -> Result<()> {
+    let sources = build.sources();
+    let place = |span: Span| {
+        let at = sources.line_column(span);
+        (span != Span::default()).then(|| (sources.name(span.file).to_owned(), at.line, at.column))
+    };
+    let mut artefacts = Vec::new();
+    if let Some(TraceFile(path)) = &args.trace {
+        let path = path.clone().unwrap_or_else(|| default_name(&args.file));
+        artefacts.push(Artefact { target: target(&path), bytes: trace.json(place).into_bytes() });
+    }
+    if let Some(path) = &args.graph {
+        artefacts.push(Artefact { target: target(path), bytes: trace.svg().into_bytes() });
+    }
+    artefact::write_all(&artefacts)
+}
+
+fn target(path: &Path) -> Target {
+    if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
+}
+
+/// `NAME.trace.json` in the current folder.
+fn default_name(file: &Path) -> PathBuf {
+    let stem = file.file_stem().filter(|stem| *stem != "-").unwrap_or("a".as_ref());
+    let mut name = stem.to_owned();
+    name.push(".trace.json");
+    name.into()
 }
 
 /// The start of a worker's command line.

@@ -1,16 +1,19 @@
 //! `cdpc worker`: one program of `run` or `test`, in a process of its own. Not for people.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::device::Choice;
 use crate::driver::Build;
-use crate::execute::{Entry, Runner};
-use crate::failure::{Failure, PROGRAM, Result};
+use crate::execute::{self, Entry, Runner};
+use crate::failure::{Failure, INTERRUPTED, PROGRAM, Result};
 use crate::options::{Compile, Reference};
 use crate::protocol::{self, Event};
+use crate::reference::{Executor, failed_under};
 use crate::report::Reporter;
 use crate::terminal;
+use crate::watch::{self, Watch};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -20,12 +23,18 @@ pub struct Args {
     /// What to run on
     #[arg(long)]
     device: Choice,
-    /// What marks events; without it `host fn main` is run
+    /// What marks events; without it one program is run, `host fn main` or a test
     #[arg(long)]
     token: Option<String>,
+    /// The name of that test
+    #[arg(long)]
+    test: Option<String>,
     /// The tests to run, by their place in the file
     #[arg(long, value_delimiter = ',')]
     tests: Vec<usize>,
+    /// Schedules at a time
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
@@ -35,23 +44,37 @@ pub struct Args {
 /// # Errors
 /// Those of the source, the toolkit and the device; for `main` also those of the program.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
+    let watch = watch(args)?;
     let compile = args.device.compile(&args.compile)?;
     let build = Build::begin(&args.file, &compile, reporter, args.device.is_gpu())?;
-    let runner = Runner::new(args.device, &args.reference, &build)?;
+    let executor =
+        Executor { reference: args.reference.clone(), trace: false, threads: args.threads, watch: Arc::clone(&watch) };
+    let runner = Runner::new(args.device, executor, &build)?;
     let Some(token) = &args.token else {
-        let ran = runner.run(Entry::Main, runner.device()?)?;
+        let entry = Entry::named(args.test.as_deref(), build.module())?;
+        let ran = runner.run(entry, runner.device()?)?;
         terminal::say(&ran.render(&build, reporter));
         return if ran.passed { Ok(()) } else { Err(Failure::Told(PROGRAM)) };
     };
+    let names = execute::tests(build.module());
     for &test in &args.tests {
         // before the event: a device that cannot be had is no test's fault
         let device = runner.device()?;
+        if watch.is_stopped() {
+            return Err(Failure::Told(INTERRUPTED));
+        }
         terminal::print(protocol::encode(token, &Event::Begin(test)))?;
         let start = Instant::now();
-        let ran = runner.run(Entry::Test(test), device)?;
+        let mut ran = runner.run(Entry::Test(test), device)?;
+        if let Some(under) = ran.failed_under.filter(|_| !ran.stopped) {
+            let filter = format!("--filter={}", names.get(test).map_or("", String::as_str));
+            let what = ("test", args.file.as_path(), &[filter][..]);
+            ran.notes.push(failed_under(under, what, &args.reference, &args.compile.meaning));
+        }
         let event = Event::End {
             test,
             passed: ran.passed,
+            stopped: ran.stopped,
             milliseconds: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
             told: ran.render(&build, reporter),
         };
@@ -62,4 +85,22 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Stops when whoever started this closes the pipe that is its standard input, or is gone. A GPU cannot be stopped: there the process ends.
+fn watch(args: &Args) -> Result<Arc<Watch>> {
+    if args.token.is_none() {
+        return Ok(Arc::default());
+    }
+    let watch = if args.device.is_gpu() { Arc::default() } else { Watch::interrupts(|| ())? };
+    let (mine, gpu) = (Arc::clone(&watch), args.device.is_gpu());
+    std::thread::spawn(move || {
+        // nothing is ever written into it
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        if gpu {
+            watch::end();
+        }
+        mine.stop();
+    });
+    Ok(watch)
 }

@@ -1,6 +1,6 @@
 //! From a source to IR, and the passes before code generation.
 
-use cdp_core::diag::Diagnostics;
+use cdp_core::diag::{Diagnostic, Diagnostics};
 use cdp_core::ir::{Module, PlaceBase};
 use cdp_core::lower::{self, LowerOptions};
 use cdp_core::pass::{self, LaunchOptions, LaunchSite};
@@ -31,6 +31,15 @@ pub struct Front {
     warnings: Diagnostics,
 }
 
+/// A source with errors.
+#[derive(Debug)]
+pub struct Wrong {
+    /// The texts.
+    pub sources: SourceMap,
+    /// What is wrong with them.
+    pub found: Vec<Diagnostic>,
+}
+
 /// The IR as it is compiled.
 #[derive(Debug)]
 pub struct Lowered {
@@ -46,6 +55,17 @@ impl Front {
     /// # Errors
     /// The source's errors, all of them shown.
     pub fn new(source: Source, meaning: &Meaning, reporter: &Reporter) -> Result<Self> {
+        Self::open(source, meaning)?.map_err(|Wrong { sources, found }| {
+            let shown = reporter.diagnostics(&sources, &found);
+            shown.err().unwrap_or_else(|| Failure::bug("an error was found and not shown"))
+        })
+    }
+
+    /// The same, with the source's errors for the caller to show.
+    ///
+    /// # Errors
+    /// A fault of the compiler.
+    pub fn open(source: Source, meaning: &Meaning) -> Result<std::result::Result<Self, Wrong>> {
         let fmad = meaning.fmad;
         let mut sources = SourceMap::new();
         let file = sources.add(source.name, source.text);
@@ -61,11 +81,10 @@ impl Front {
             module = lowered;
         }
         if found.has_errors() {
-            reporter.diagnostics(&sources, &found.finish())?;
-            return Err(Failure::bug("an error was found and not shown"));
+            return Ok(Err(Wrong { sources, found: found.finish() }));
         }
         verified(&module, "lowering")?;
-        Ok(Self { sources, file, read, trees, module, warnings: found })
+        Ok(Ok(Self { sources, file, read, trees, module, warnings: found }))
     }
 
     /// Folds constants and lowers the launches. Shows what was found up to here.

@@ -7,4 +7,4 @@ mod build;
 mod front;
 
 pub use build::{Build, Generated, Linked};
-pub use front::{Front, Lowered, format};
+pub use front::{Front, Lowered, Wrong, format};

@@ -1,7 +1,7 @@
 //! The command line as its users meet it.
 //!
 //! - `cli`: exit codes, bad input, artefacts, formats
-//! - `run`: `run` and `test`
+//! - `run`: `run` and `test`; `executor`: what they have for the reference executor: schedules, traces, Ctrl-C
 //! - `common`: starting `cdpc` in a folder of its own
 
 #[path = "../common/mod.rs"]
@@ -9,4 +9,5 @@
 mod common;
 
 mod cli;
+mod executor;
 mod run;

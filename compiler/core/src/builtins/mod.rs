@@ -72,6 +72,12 @@ impl Register {
         Self::GlobalTimer,
     ];
 
+    /// Whether it is different at every look.
+    #[must_use]
+    pub const fn is_time(self) -> bool {
+        matches!(self, Self::Clock | Self::Clock64 | Self::GlobalTimer)
+    }
+
     /// As it is written: `threadIdx.x`, `warpSize`, `laneid`, `clock64`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -12,7 +12,7 @@ use super::written::Written;
 use crate::address::shared_base;
 use crate::code::{Effect, Slot};
 use crate::fault::{Fault, FaultKind};
-use crate::interp::{self, StackLimits, Stop, Thread, read_bits, write_bits};
+use crate::interp::{self, Environment as _, StackLimits, Stop, Thread, read_bits, write_bits};
 use crate::program::Program;
 use cdp_core::builtins::BarrierOp;
 use cdp_core::source::Span;
@@ -195,6 +195,12 @@ impl Block<'_> {
 
     fn go(&mut self) -> Result<(), Box<Fault>> {
         let count = self.threads.len();
+        // many blocks may be so short that no turn of theirs is ever cut
+        if self.machine.control.as_ref().is_some_and(|control| control.is_stopped())
+            && let Some(thread) = self.threads.first()
+        {
+            return Err(self.named(0, thread.fault(self.program, FaultKind::Stopped)));
+        }
         loop {
             let mut runnable = false;
             let warps = count.div_ceil(WARP) as u64;
@@ -266,16 +272,16 @@ impl Block<'_> {
         let turn = turn.min(left);
         let mut steps = turn;
         let program = self.program;
-        let stop = if self.machine.races.is_some() {
-            let mut world =
-                World::<true> { machine: self.machine, program, run: self.run, block: &mut self.state, me, site: 0 };
-            interp::run(program, thread, &mut world, STACK, &mut steps)
-        } else {
-            let mut world =
-                World::<false> { machine: self.machine, program, run: self.run, block: &mut self.state, me, site: 0 };
-            interp::run(program, thread, &mut world, STACK, &mut steps)
-        };
-        self.machine.steps += turn - steps;
+        macro_rules! run {
+            ($track:literal) => {{
+                let (machine, run, block) = (&mut *self.machine, &mut *self.run, &mut self.state);
+                let mut world = World::<$track> { machine, program, run, block, me, site: 0, uncounted: turn };
+                let stop = interp::run(program, thread, &mut world, STACK, &mut steps);
+                world.left(steps);
+                stop
+            }};
+        }
+        let stop = if self.machine.races.is_some() { run!(true) } else { run!(false) };
         let stopped = self.machine.control.as_ref().is_some_and(|control| {
             control.add_steps(turn - steps);
             control.is_stopped()

@@ -6,7 +6,7 @@
 
 use super::races::Point;
 use crate::program::Program;
-use crate::trace::TraceNode;
+use crate::trace::{self, Stream, Submitter};
 use crate::transfer::Transfer;
 use cdp_core::source::Span;
 use std::cmp::Reverse;
@@ -65,16 +65,18 @@ struct Node {
     block: [u32; 3],
     /// Blocks.
     grid: [u32; 3],
-    stream: StreamName,
+    stream: Stream,
     /// In steps, as the two below.
     submitted_at: u64,
-    started_at: u64,
-    threads_ended_at: u64,
+    started_at: Option<u64>,
+    threads_ended_at: Option<u64>,
     /// The thread that submitted it; none for the host.
     from: Option<Submitter>,
     kernel: u32,
     /// When it was complete, in steps.
-    ended_at: u64,
+    ended_at: Option<u64>,
+    kind: trace::Kind,
+    failed: bool,
 }
 
 /// What the next work in a stream waits for.
@@ -92,40 +94,9 @@ pub(super) struct Submission {
     /// The step that submitted it, as a number of the whole program.
     pub site: u32,
     /// Its stream's name.
-    pub stream: StreamName,
+    pub stream: Stream,
     /// Steps that the device had taken.
     pub now: u64,
-}
-
-/// Which stream work was submitted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StreamName {
-    /// The host's default stream.
-    Default,
-    /// A block's NULL stream.
-    Null,
-    Tail,
-    FireAndForget,
-    Named(u64),
-}
-
-impl StreamName {
-    fn text(self) -> String {
-        match self {
-            Self::Default => "default".to_owned(),
-            Self::Null => "null".to_owned(),
-            Self::Tail => "tail".to_owned(),
-            Self::FireAndForget => "fire-and-forget".to_owned(),
-            Self::Named(handle) => format!("{handle:#x}"),
-        }
-    }
-}
-
-/// The thread that submitted a node, in its grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Submitter {
-    pub thread: [u32; 3],
-    pub block: [u32; 3],
 }
 
 /// All nodes.
@@ -155,7 +126,7 @@ impl Graph {
 
     /// Adds a node that waits for a stream's frontier.
     pub(super) fn submit(&mut self, submission: Submission, frontier: &[NodeId]) -> NodeId {
-        let id = NodeId(self.first.saturating_add(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
+        let id = NodeId(self.next_id());
         let Submission { work, parent, tail, span, from, point, site, stream, now } = submission;
         let depth = parent.and_then(|parent| self.node(parent)).map_or(0, |parent| parent.depth + 1);
         let mut waits = 0;
@@ -169,9 +140,11 @@ impl Graph {
         }
         let pooled = parent.is_some() && matches!(work, Work::Grid(_));
         self.pooled += u64::from(pooled);
-        let (kernel, grid_size, block_size) = match &work {
-            Work::Grid(grid) => (grid.kernel, grid.grid, grid.block),
-            _ => (u32::MAX, [1; 3], [1; 3]),
+        let (kind, kernel, grid_size, block_size) = match &work {
+            Work::Grid(grid) => (trace::Kind::Grid, grid.kernel, grid.grid, grid.block),
+            Work::Transfer(transfer) if transfer.is_copy() => (trace::Kind::Copy, u32::MAX, [1; 3], [1; 3]),
+            Work::Transfer(_) => (trace::Kind::Fill, u32::MAX, [1; 3], [1; 3]),
+            Work::Nothing => (trace::Kind::Event, u32::MAX, [1; 3], [1; 3]),
         };
         self.nodes.push_back(Node {
             work,
@@ -193,11 +166,13 @@ impl Graph {
             grid: grid_size,
             stream,
             submitted_at: now,
-            started_at: 0,
-            threads_ended_at: 0,
+            started_at: None,
+            threads_ended_at: None,
             from,
             kernel,
-            ended_at: 0,
+            ended_at: None,
+            kind,
+            failed: false,
         });
         if let Some(parent) = parent.and_then(|parent| self.node_mut(parent)) {
             if tail {
@@ -278,30 +253,49 @@ impl Graph {
 
     /// When the last of these was complete, in steps; none before that, or once they are forgotten.
     pub(super) fn ended_at(&self, frontier: &[NodeId]) -> Option<u64> {
-        frontier
-            .iter()
-            .map(|id| self.node(*id).filter(|node| node.complete).map(|node| node.ended_at))
-            .try_fold(0, |at, end| Some(at.max(end?)))
+        frontier.iter().map(|id| self.node(*id).and_then(|node| node.ended_at)).try_fold(0, |at, end| Some(at.max(end?)))
     }
 
     /// Every node that is known, to be written down.
-    pub(super) fn trace(&self, program: &Program) -> Vec<TraceNode> {
+    pub(super) fn trace(&self, program: &Program) -> Vec<trace::Node> {
         let name = |node: &Node| program.code(node.kernel).map_or_else(String::new, |code| code.name.clone());
         let numbered = (self.first..).zip(&self.nodes);
-        let traced = numbered.map(|(id, node)| TraceNode {
+        let traced = numbered.map(|(id, node)| trace::Node {
             id,
+            kind: node.kind,
             parent: node.parent.map(|parent| parent.0),
             kernel: name(node),
             grid: node.grid,
             block: node.block,
-            stream: node.stream.text(),
+            stream: node.stream,
             after: node.after.iter().map(|id| id.0).collect(),
+            span: node.span,
+            by: node.from,
             submitted: node.submitted_at,
             started: node.started_at,
             ended: node.threads_ended_at,
             complete: node.ended_at,
+            failed: node.failed,
         });
         traced.collect()
+    }
+
+    /// The number of the next node.
+    pub(super) fn next_id(&self) -> u32 {
+        self.first.saturating_add(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX))
+    }
+
+    /// An empty graph that goes on counting.
+    pub(super) fn counting_from(first: u32) -> Self {
+        Self { first, ..Self::default() }
+    }
+
+    /// A fault ended it.
+    pub(super) fn failed(&mut self, id: NodeId, now: u64) {
+        if let Some(node) = self.node_mut(id) {
+            node.failed = true;
+            node.threads_ended_at = Some(now);
+        }
     }
 
     /// Forgets nodes that are complete; from then on nobody knows when that was.
@@ -321,7 +315,7 @@ impl Graph {
     pub(super) fn next(&mut self, place: usize, now: u64) -> Option<(NodeId, Work)> {
         let (depth, id) = *self.ready.iter().nth(place)?;
         self.ready.remove(&(depth, id));
-        self.node_mut(id)?.started_at = now;
+        self.node_mut(id)?.started_at = Some(now);
         let work = std::mem::replace(&mut self.node_mut(id)?.work, Work::Nothing);
         Some((id, work))
     }
@@ -330,7 +324,7 @@ impl Graph {
     pub(super) fn ended(&mut self, id: NodeId, now: u64) {
         if let Some(node) = self.node_mut(id) {
             node.threads_ended = true;
-            node.threads_ended_at = now;
+            node.threads_ended_at = Some(now);
         }
         // a chain of tails may be long: a list instead of recursion
         let mut settle = vec![id];
@@ -356,7 +350,7 @@ impl Graph {
         }
         let Some(node) = self.node_mut(id) else { return };
         node.complete = true;
-        node.ended_at = now;
+        node.ended_at = Some(now);
         let (parent, tail) = (node.parent, node.tail);
         for dependent in std::mem::take(&mut node.dependents) {
             let Some(waiting) = self.node_mut(dependent) else { continue };
@@ -420,7 +414,7 @@ mod tests {
             from: None,
             point: None,
             site: 0,
-            stream: StreamName::Default,
+            stream: Stream::Default,
             now: 0,
         }
     }

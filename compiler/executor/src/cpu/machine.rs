@@ -2,7 +2,7 @@
 
 use super::CpuOptions;
 use super::block;
-use super::graph::{Frontier, Graph, Grid, NodeId, StreamName, Submission, Submitter, Work};
+use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Work};
 use super::limits::{self, Limits};
 use super::memory::{self, Memory};
 use super::races::{Races, Sync, Where};
@@ -15,7 +15,7 @@ use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::Thread;
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
-use crate::trace::TraceNode;
+use crate::trace::{self, Stream, Submitter};
 use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
@@ -57,7 +57,7 @@ pub(super) struct Machine {
     pub races: Option<Box<Races>>,
     pub control: Option<Arc<Control>>,
     /// What ran, where that is wanted.
-    pub trace: Option<Vec<TraceNode>>,
+    pub trace: Option<Vec<trace::Node>>,
     /// How many grids run within launches of others.
     nested: u32,
     /// Steps that all threads took.
@@ -310,6 +310,7 @@ impl Machine {
             FaultKind::Steps(_) => 702,
             _ => 719,
         };
+        self.graph.failed(id, self.steps);
         self.graph.abandon();
     }
 
@@ -469,16 +470,16 @@ impl Machine {
     }
 
     /// Submits host work in a stream; 0 is the default stream.
-    pub(super) fn submit_host(&mut self, work: Work, stream: u64) {
+    pub(super) fn submit_host(&mut self, work: Work, stream: u64, span: Span) {
         let submission = Submission {
             work,
             parent: None,
             tail: false,
-            span: Span::default(),
+            span,
             from: None,
             point: None,
             site: 0,
-            stream: if stream == 0 { StreamName::Default } else { StreamName::Named(stream) },
+            stream: if stream == 0 { Stream::Default } else { Stream::Named(stream) },
             now: self.steps,
         };
         if stream == 0 {

@@ -37,7 +37,7 @@ use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
 use cdp_core::source::Span;
-use graph::{Grid, Work};
+use graph::{Graph, Grid, Work};
 use machine::Machine;
 pub use schedule::Schedule;
 use std::sync::Arc;
@@ -81,7 +81,9 @@ impl CpuDevice {
     /// What ran since the last call, where [`CpuOptions::trace`] asked for it.
     pub fn take_trace(&mut self) -> Trace {
         let nodes = self.machine.trace.as_mut().map(std::mem::take).unwrap_or_default();
-        Trace { nodes }
+        let mut trace = Trace { nodes };
+        trace.number_streams();
+        trace
     }
 
     /// Memory that the host reads or writes, once everything has run.
@@ -210,7 +212,7 @@ impl Device for CpuDevice {
                 return limits::INVALID_VALUE;
             }
         }
-        self.machine.submit_host(Work::Transfer(Transfer::copy(to, from, bytes)), stream);
+        self.machine.submit_host(Work::Transfer(Transfer::copy(to, from, bytes)), stream, Span::default());
         0
     }
 
@@ -222,7 +224,7 @@ impl Device for CpuDevice {
         if self.machine.memory.at_by_host(Access { address, size: bytes, write: false }).is_err() {
             return limits::INVALID_VALUE;
         }
-        self.machine.submit_host(Work::Transfer(Transfer::fill(address, value, bytes)), stream);
+        self.machine.submit_host(Work::Transfer(Transfer::fill(address, value, bytes)), stream, Span::default());
         0
     }
 
@@ -266,7 +268,7 @@ impl Device for CpuDevice {
             return error;
         }
         self.machine.started = true;
-        self.machine.submit_host(Work::Grid(grid), launch.stream);
+        self.machine.submit_host(Work::Grid(grid), launch.stream, launch.span);
         0
     }
 
@@ -290,6 +292,7 @@ impl Device for CpuDevice {
         fresh.output = std::mem::take(&mut self.machine.output);
         fresh.diagnostics = std::mem::take(&mut self.machine.diagnostics);
         fresh.steps = self.machine.steps;
+        fresh.graph = Graph::counting_from(self.machine.graph.next_id());
         fresh.trace = self.machine.trace.take();
         self.machine = fresh;
         error
@@ -351,7 +354,7 @@ impl Device for CpuDevice {
             return error;
         }
         // a marker, so that the time of an event in an idle stream is known
-        self.machine.submit_host(Work::Nothing, stream);
+        self.machine.submit_host(Work::Nothing, stream, Span::default());
         let frontier = if stream == 0 {
             self.machine.streams.default_frontier(&self.machine.graph)
         } else {

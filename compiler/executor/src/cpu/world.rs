@@ -1,7 +1,7 @@
 //! What a device thread reaches beyond its own stack.
 
 use super::block::{BlockState, ThreadState};
-use super::graph::{Grid, StreamName, Submission, Submitter, Work};
+use super::graph::{Grid, Submission, Work};
 use super::limits;
 use super::machine::{Machine, Run};
 use super::races::{Races, Subject, Where};
@@ -13,6 +13,7 @@ use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
 use crate::print;
 use crate::program::Program;
+use crate::trace::{Stream, Submitter};
 use cdp_core::builtins::{MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use cdp_core::source::Span;
 use cdp_core::types::Space;
@@ -26,6 +27,8 @@ pub(super) struct World<'a, const TRACK: bool> {
     pub me: &'a mut ThreadState,
     /// The step that it is at, where accesses are followed.
     pub site: u32,
+    /// Steps of its turn that are not counted yet.
+    pub uncounted: u64,
 }
 
 /// Where a device-side submission goes.
@@ -221,10 +224,10 @@ impl<const TRACK: bool> World<'_, TRACK> {
     pub(super) fn submit(&mut self, work: Work, target: Target, span: Span) {
         let from = Some(Submitter { thread: self.me.index, block: self.block.index });
         let stream = match target {
-            Target::Null => StreamName::Null,
-            Target::Tail => StreamName::Tail,
-            Target::FireAndForget => StreamName::FireAndForget,
-            Target::Named(handle) => StreamName::Named(handle),
+            Target::Null => Stream::Null,
+            Target::Tail => Stream::Tail,
+            Target::FireAndForget => Stream::FireAndForget,
+            Target::Named(handle) => Stream::Named(handle),
         };
         let at = self.place();
         let point = if TRACK { Some(Box::new(Races::launch(at, &mut self.me.sync))) } else { None };
@@ -300,6 +303,12 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
 
     fn at(&mut self, site: u32) {
         self.site = site;
+    }
+
+    fn left(&mut self, steps: u64) {
+        let taken = self.uncounted.saturating_sub(steps);
+        self.uncounted = steps;
+        self.machine.steps += taken;
     }
 
     fn load(&mut self, address: u64, into: &mut [u8]) -> Step {

@@ -154,6 +154,7 @@ impl<'a> World<'a> {
             shared: locals.u32(launch.shared),
             stream: locals.u64(launch.stream),
             params: &self.params,
+            span,
         });
         self.memory.stale();
         self.result(launch.dst, launch.observed, error, span, locals, what);

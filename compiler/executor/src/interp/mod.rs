@@ -27,6 +27,8 @@ pub(crate) trait Environment {
     const TRACKS: bool = false;
     /// The step that comes next, as a number of the whole program.
     fn at(&mut self, _site: u32) {}
+    /// Before an effect, or when the time is asked for: how many of the steps that it may take the thread has left.
+    fn left(&mut self, _steps: u64) {}
     /// Reads memory that is not the thread's own.
     fn load(&mut self, address: u64, into: &mut [u8]) -> Step;
     /// Writes memory that is not the thread's own.
@@ -334,6 +336,9 @@ fn straight<E: Environment>(
                 }
             }
             Op::Register { register, d } => {
+                if register.is_time() {
+                    environment.left(remaining);
+                }
                 let value = environment.register(register);
                 if register.bits() == 64 { locals.set_u64(d, value) } else { locals.set_u32(d, value as u32) }
             }
@@ -429,6 +434,7 @@ fn straight<E: Environment>(
             Op::Effect { table } => {
                 at!();
                 let Some(effect) = code.effects.get(table as usize) else { continue };
+                environment.left(remaining);
                 match check!(environment.effect(effect, locals, code.span_before(pc))) {
                     Flow::Continue => {}
                     Flow::Wait => break Left::Wait,
