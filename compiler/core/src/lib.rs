@@ -7,6 +7,7 @@
 //! The way of a file: [`syntax`] (tokens, tree) → [`sema`] (names, types, constants) → [`typed`] program → [`lower`] → [`ir`] →
 //! [`verify`] → [`pass`]es. Every phase returns its value and its diagnostics.
 
+pub mod analysis;
 pub mod builtins;
 pub mod diag;
 pub mod imports;

@@ -1,0 +1,242 @@
+//! Outstanding children: which launches may have been made, and not be known to be over, when control comes to a statement.
+//!
+//! Nothing that a thread does ends a child (R3): a launch stays outstanding until the grid ends, but where its result says that it failed. Copies and
+//! fills of the runtime, and calls of functions that launch, count as launches. A `cudaDeviceSynchronize` in device code, which only CDP1 has, ends
+//! them all.
+
+use super::constants::Constants;
+use super::dataflow::{Bits, Meet, forward};
+use super::effects::{Effect, Effects};
+use super::provenance::Provenance;
+use super::values::{Definition, Point, ValueId};
+use super::{Body, Program};
+use crate::builtins::{RuntimeFn, STREAM_TAIL_LAUNCH};
+use crate::ir::{BinaryOp, BlockId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
+use crate::source::Span;
+
+/// A statement that starts children, or operations in a stream.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Where.
+    pub point: Point,
+    /// The statement.
+    pub span: Span,
+    /// What it starts does this to memory.
+    pub effects: Vec<Effect>,
+    /// It starts only after the threads of the grid have ended: a launch into the tail stream.
+    pub is_tail: bool,
+    /// The error code that it gives.
+    result: Option<ValueId>,
+}
+
+/// The outstanding children of one function.
+#[derive(Clone, Debug, Default)]
+pub struct Outstanding {
+    starts: Vec<Start>,
+    at: Vec<Bits>,
+}
+
+impl Outstanding {
+    /// Looks at a function.
+    #[must_use]
+    pub fn new(
+        program: &Program<'_>,
+        provenance: &Provenance,
+        effects: &Effects,
+        constants: &Constants,
+        body: &Body<'_>,
+    ) -> Self {
+        let mut outstanding = Self::default();
+        for (point, statement) in body.statements() {
+            let is_start = match &statement.kind {
+                StatementKind::Launch(_) => true,
+                StatementKind::Call { .. } | StatementKind::Runtime { .. } => false,
+                _ => continue,
+            };
+            let effects: Vec<Effect> =
+                effects.at(program, provenance, body, point).into_iter().filter(|effect| effect.by_child).collect();
+            if is_start || !effects.is_empty() {
+                let is_tail = stream(&statement.kind)
+                    .is_some_and(|stream| constants.operand(body, point, stream) == Some(u64::from(STREAM_TAIL_LAUNCH)));
+                let result = body.values.made(point);
+                outstanding.starts.push(Start { point, span: statement.span, effects, is_tail, result });
+            }
+        }
+        let step = |point: Point, set: &mut Bits| outstanding.step(body, point, set);
+        outstanding.at = forward(
+            body,
+            outstanding.starts.len(),
+            Meet::Any,
+            |block, set| body.block_statements(block).for_each(|(point, _)| step(point, set)),
+            |block, edge, set| {
+                for failed in outstanding.failed(body, block, edge) {
+                    set.remove(failed);
+                }
+            },
+        );
+        outstanding
+    }
+
+    /// Every statement that starts something, in the order of blocks.
+    #[must_use]
+    pub fn starts(&self) -> &[Start] {
+        &self.starts
+    }
+
+    /// What may be outstanding when control comes to a point, itself not included.
+    #[must_use]
+    pub fn before(&self, body: &Body<'_>, point: Point) -> Vec<&Start> {
+        let Some(mut set) = self.at.get(point.block.index()).cloned() else { return Vec::new() };
+        for (earlier, _) in body.block_statements(point.block).take(point.statement) {
+            self.step(body, earlier, &mut set);
+        }
+        set.iter().filter_map(|member| self.starts.get(member)).collect()
+    }
+
+    fn step(&self, body: &Body<'_>, point: Point, set: &mut Bits) {
+        if let Some(StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. }) = body.statement(point).map(|s| &s.kind)
+        {
+            set.clear();
+        }
+        for (member, start) in self.starts.iter().enumerate() {
+            if start.point == point {
+                set.insert(member);
+            }
+        }
+    }
+
+    /// The launches that have failed where a branch goes this way.
+    fn failed(&self, body: &Body<'_>, block: BlockId, edge: usize) -> Vec<usize> {
+        let Some((point, terminator)) = body.terminator(block) else { return Vec::new() };
+        let TerminatorKind::Branch { condition, .. } = &terminator.kind else { return Vec::new() };
+        let Some(error) = failure(body, point, condition, edge == 0) else { return Vec::new() };
+        // the error is that of one of several calls: all of them that were made last have failed
+        let mut found = Vec::new();
+        let mut work = vec![error];
+        let mut seen = Vec::new();
+        while let Some(value) = work.pop() {
+            if seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            found.extend(
+                self.starts.iter().enumerate().filter(|(_, start)| start.result == Some(value)).map(|(member, _)| member),
+            );
+            match body.values.definition(value) {
+                Some(Definition::Merge { inputs, .. }) => work.extend(inputs.iter().map(|(_, input)| *input)),
+                Some(Definition::Statement(at)) => {
+                    if let Some(StatementKind::Assign { value: Rvalue::Use(operand), .. }) =
+                        body.statement(*at).map(|s| &s.kind)
+                    {
+                        work.extend(body.read(*at, operand));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// The stream that a statement starts something in.
+#[must_use]
+pub fn stream(statement: &StatementKind) -> Option<&Operand> {
+    match statement {
+        StatementKind::Launch(launch) => Some(&launch.stream),
+        StatementKind::Runtime {
+            call:
+                RuntimeFn::MemcpyAsync
+                | RuntimeFn::Memcpy2DAsync
+                | RuntimeFn::Memcpy3DAsync
+                | RuntimeFn::MemsetAsync
+                | RuntimeFn::Memset2DAsync
+                | RuntimeFn::Memset3DAsync,
+            args,
+            ..
+        } => args.last(),
+        _ => None,
+    }
+}
+
+/// The value that is no success where a condition is `holds`.
+fn failure(body: &Body<'_>, mut at: Point, condition: &Operand, mut holds: bool) -> Option<ValueId> {
+    let mut operand = condition.clone();
+    for _ in 0..body.values.len().saturating_add(1) {
+        let (point, statement) = body.values.statement(body.function, body.read(at, &operand)?)?;
+        at = point;
+        let StatementKind::Assign { value, .. } = &statement.kind else { return None };
+        match value {
+            Rvalue::Use(inner) => operand = inner.clone(),
+            Rvalue::Unary(UnaryOp::Not, inner) => {
+                holds = !holds;
+                operand = inner.clone();
+            }
+            Rvalue::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) => {
+                let is_zero = |operand: &Operand| matches!(operand, Operand::Const(constant) if constant.as_bits() == Some(0));
+                let error = match (is_zero(a), is_zero(b)) {
+                    (false, true) => a,
+                    (true, false) => b,
+                    _ => return None,
+                };
+                let fails = (*op == BinaryOp::Ne) == holds;
+                return if fails { body.read(point, error) } else { None };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::testing::module;
+
+    /// How many launches are outstanding at each call of `see`, in order of the source.
+    fn outstanding(text: &str) -> Vec<usize> {
+        let module = module(&format!(
+            "kernel c(x: *global i32) {{ x[0] = 1; }} @noinline fn see() {{}}
+             fn start(x: *global i32) -> cudaError_t {{ return c<<<1, 1>>>(x); }}
+             kernel k(x: *global i32, n: i32) {{ {text} }}"
+        ));
+        let program = Program::new(&module);
+        let provenance = Provenance::new(&program);
+        let effects = Effects::new(&program, &provenance);
+        let body = program.bodies.iter().find(|body| body.function.name == "k").unwrap();
+        let constants = Constants::new(&module, body);
+        let outstanding = Outstanding::new(&program, &provenance, &effects, &constants, body);
+        let see = module.functions().find(|(_, f)| f.name == "see").unwrap().0;
+        let mut list: Vec<(u32, usize)> = body
+            .statements()
+            .filter(|(_, s)| matches!(s.kind, StatementKind::Call { function, .. } if function == see))
+            .map(|(point, s)| (s.span.start, outstanding.before(body, point).len()))
+            .collect();
+        list.sort_unstable();
+        list.into_iter().map(|(_, count)| count).collect()
+    }
+
+    #[test]
+    fn nothing_but_failure_ends_a_child() {
+        assert_eq!(outstanding("see(); c<<<1, 1>>>(x); see(); c<<<1, 1>>>(x); __syncthreads(); see();"), [0, 1, 2]);
+        assert_eq!(
+            outstanding("if c<<<1, 1>>>(x) != cudaSuccess { see(); return; } see();"),
+            [0, 1],
+            "where the launch has failed there is no child"
+        );
+        assert_eq!(
+            outstanding("var e = cudaSuccess; if n > 3 { e = c<<<1, 1>>>(x); } if e == cudaSuccess { see(); } else { see(); }"),
+            [1, 0]
+        );
+    }
+
+    #[test]
+    fn a_loop_s_child_is_there_in_the_next_round() {
+        assert_eq!(outstanding("for i in 0..n { see(); c<<<1, 1>>>(x); } see();"), [1, 1]);
+    }
+
+    #[test]
+    fn helpers_and_copies_start_something_too() {
+        assert_eq!(outstanding("start(x); see(); cudaMemsetAsync(x, 0, 4, 0); see();"), [1, 2]);
+        assert_eq!(outstanding("if start(x) != cudaSuccess { see(); }"), [0]);
+    }
+}
