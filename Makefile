@@ -11,7 +11,7 @@ ARCH  ?= sm_90
 TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat nightly-layout clean
+.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat nightly-layout fuzz clean
 
 help: ## show this list
 	@echo 'cdpc, a compiler for GPU kernels that launch kernels'
@@ -52,6 +52,9 @@ bench-flat: build ## compare the code of flat kernels with that of nvcc (scripts
 
 nightly-layout: setup ## compare 2,000 random kernel signatures with nvcc, clang and the assembler
 	CDPC_LAYOUT_CASES=2000 $(CARGO) test --package cdpc --test layout -- --nocapture
+
+fuzz: build ## look for input that breaks a promise, 5 minutes for each target (FUZZ_SECONDS; needs a nightly compiler)
+	@scripts/fuzz.sh $(BUILT)/release/cdpc
 
 clean: ## remove what was built; the toolkit in .cuda stays
 	$(CARGO) clean

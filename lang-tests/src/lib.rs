@@ -7,6 +7,7 @@
 //!   lang-tests/run` runs them on a GPU. What they print must equal the `.stdout` file beside them, where there is one.
 //! - `defects/**/*.cdp`: programs with one mistake that shows only when they run, each with a twin `*.ok.cdp` that is without it. The reference
 //!   executor reports the one where it says `//~ CODE`, in every order, and nothing of the other.
+//! - hostile input: what must hold for any text (`hostile`), over mutated sources here and with a fuzzer in `fuzz/`.
 //! - the error index: every code's explanation has one shape, its wrong example gives that code, its right one compiles.
 //!
 //! It deliberately does not test how commands behave: that is the command line's own suite.
@@ -16,4 +17,5 @@ pub mod compile;
 pub mod data;
 pub mod defect;
 pub mod execute;
+pub mod hostile;
 pub mod index;

@@ -53,6 +53,16 @@ pub(super) fn lex(file: FileId, text: &str) -> Lexed {
     run.out
 }
 
+/// Where the tokens and comments of a text of at most `u32::MAX` bytes are, in order, and what is wrong with them.
+#[must_use]
+pub fn tokens(file: FileId, text: &str) -> (Vec<Span>, Diagnostics) {
+    let lexed = lex(file, text);
+    let mut spans: Vec<Span> = lexed.tokens.iter().map(|token| Span::new(file, token.start, token.end)).collect();
+    spans.extend(lexed.comments.iter().map(|comment| comment.span));
+    spans.sort_unstable_by_key(|span| (span.start, span.end));
+    (spans, lexed.diagnostics)
+}
+
 fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }

@@ -28,6 +28,7 @@ mod token;
 mod tests;
 
 pub use format::format;
+pub use lexer::tokens;
 pub use parser::parse;
 
 lalrpop_util::lalrpop_mod!(

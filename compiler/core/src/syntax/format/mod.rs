@@ -11,7 +11,7 @@
 mod pieces;
 mod print;
 
-use super::lexer::lex;
+use super::lexer::tokens;
 use super::parser::parse;
 use crate::diag::Diagnostics;
 use crate::source::FileId;
@@ -42,11 +42,8 @@ pub(super) fn layout(file: FileId, text: &str) -> String {
 /// Whether two texts have the same tokens and comments, apart from blanks at line ends of comments.
 pub(super) fn same_tokens(a: &str, b: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
-        let lexed = lex(FileId(0), text);
-        let mut spans: Vec<(u32, u32)> = lexed.tokens.iter().map(|t| (t.start, t.end)).collect();
-        spans.extend(lexed.comments.iter().map(|comment| (comment.span.start, comment.span.end)));
-        spans.sort_unstable();
-        spans.iter().map(|(start, end)| text.get(*start as usize..*end as usize).unwrap_or("").trim_end().to_owned()).collect()
+        let (spans, _) = tokens(FileId(0), text);
+        spans.iter().map(|span| text.get(span.range()).unwrap_or("").trim_end().to_owned()).collect()
     };
     parts(a) == parts(b)
 }

@@ -104,9 +104,13 @@ pub(super) fn declarator<'text>(source: SourceText<'text>, tokens: &[Spanned]) -
         }
     }
     // a statement of another language is no declaration
-    if words.first().is_none_or(|word| matches!(*word, "match" | "do" | "goto" | "try" | "throw" | "delete"))
-        || source.breaks_line(tokens.first()?.start, name.end)
-    {
+    if words.first().is_none_or(|word| matches!(*word, "match" | "do" | "goto" | "try" | "throw" | "delete")) {
+        return None;
+    }
+    // two statements without a semicolon between them are none either; with a star between the names there is nothing else that the
+    // words can be, wherever they break, but for a star that begins a line: see `starts_line`
+    let broken = source.breaks_line(tokens.first()?.start, name.end);
+    if broken && stars == 0 {
         return None;
     }
     let mut length = prefix;
@@ -117,6 +121,13 @@ pub(super) fn declarator<'text>(source: SourceText<'text>, tokens: &[Spanned]) -
         length = close + 1;
     }
     Some(Declarator { words, is_const, stars, dimensions, name, length })
+}
+
+/// Whether the first star of a declarator begins a line: then it is an assignment through a pointer, behind a statement without its semicolon.
+pub(super) fn starts_line(source: SourceText<'_>, tokens: &[Spanned]) -> Option<usize> {
+    let star = tokens.iter().position(|token| token.token == Token::Star)?;
+    let before = tokens.get(star.checked_sub(1)?)?;
+    source.breaks_line(before.end, tokens.get(star)?.start).then_some(star)
 }
 
 impl Declarator<'_> {

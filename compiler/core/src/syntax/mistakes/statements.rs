@@ -1,7 +1,7 @@
 //! Declarations, cases and semicolons of other languages.
 
 use super::Pass;
-use super::c_like::declarator;
+use super::c_like::{declarator, starts_line};
 use crate::diag::{Code, Diagnostic};
 use crate::syntax::lexer::Spanned;
 use crate::syntax::source_text::{closing, find_outside};
@@ -60,6 +60,9 @@ impl Pass<'_, '_> {
         if !fits {
             return false;
         }
+        if let Some(star) = starts_line(self.source, rest.get(..declarator.length).unwrap_or(&[])) {
+            return self.forgotten_semicolon(star);
+        }
         let Some(last) = rest.get(declarator.length - 1).copied() else { return false };
         // `dim3 grid(1, 2);`: a value built by a call
         let call = (behind == Some(Token::ParenOpen)).then(|| rest.get(closing(rest, declarator.length)).copied()).flatten();
@@ -95,6 +98,16 @@ impl Pass<'_, '_> {
             let end = self.statement_end();
             self.drop_to(end);
         }
+        true
+    }
+
+    /// `x`, and on the next line `*p = 1;`, the index of whose star this is.
+    fn forgotten_semicolon(&mut self, star: usize) -> bool {
+        let Some(previous) = self.peek(star - 1) else { return false };
+        let span = self.source.span(previous).after();
+        self.diagnostics.push(Diagnostic::new(Code::E0111, span, "expected `;`").label("missing here").fix("write", span, ";"));
+        self.copy_to(self.at + star);
+        self.emit(Token::Semicolon, Spanned { start: previous.end, end: previous.end, ..previous });
         true
     }
 

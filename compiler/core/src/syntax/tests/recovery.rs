@@ -129,6 +129,8 @@ fn habits_of_other_languages() {
     one("fn f() { for i in 0..=n { g(i); } }", 1, "E0129");
     one("fn f() { if (a) b(); else c(); }", 1, "E0127");
     one("fn f() -> i32 { a + b }", 1, "E0111");
+    one("fn f() {\n x\n *p = 1; }", 2, "E0111");
+    one("fn f() { float *\n p = g(); h(p); }", 1, "E0114");
     one("fn f() -> i32 { if a { b } else { c } }", 1, "E0111");
     one("fn f() { switch a { case 1: b(); break; default: c(); } }", 1, "E0128");
     one("fn f<T>(a: T) -> T { return a; }", 1, "E0124");
