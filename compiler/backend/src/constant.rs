@@ -123,7 +123,7 @@ impl<'c> Emit<'_, '_, 'c> {
             Repr::Nothing => Ok(()),
             Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => {
                 let value = self.constant(&Const { ty, value: value.clone() }, span)?;
-                self.store(to, ty, value, false, span)
+                self.store(to, ty, value, cdp_core::ir::Access::Plain, span)
             }
             Repr::Memory if is_zero(value) => Ok(self.body.clear(to.pointer, to.align, layout.size)?),
             Repr::Memory if layout.size > COPIED_FROM && !has_string(value) => {

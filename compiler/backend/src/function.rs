@@ -141,7 +141,7 @@ impl<'c> Emit<'_, '_, 'c> {
                     let slot = self.slot(local.ty, &local.name, local.span)?;
                     self.slots.insert(id, slot);
                     match incoming {
-                        Some(value) => self.store(slot, local.ty, value, false, local.span)?,
+                        Some(value) => self.store(slot, local.ty, value, Access::Plain, local.span)?,
                         None if escapes || (placed && layout.size <= CLEARED) => {
                             self.body.clear(slot.pointer, slot.align, layout.size)?;
                         }
@@ -218,7 +218,7 @@ impl<'c> Emit<'_, '_, 'c> {
     /// Sets a local that is held in a register or a slot.
     pub(crate) fn set(&mut self, local: LocalId, value: Value<'c>, span: Span) -> Result<(), Error> {
         match self.slots.get(&local) {
-            Some(slot) => self.store(*slot, self.ir.local_type(local), value, false, span),
+            Some(slot) => self.store(*slot, self.ir.local_type(local), value, Access::Plain, span),
             None => {
                 self.registers.insert(local, value);
                 Ok(())
@@ -254,15 +254,17 @@ impl<'c> Emit<'_, '_, 'c> {
                 match self.emitter.repr(ty, span)? {
                     Repr::Nothing => Ok(()),
                     Repr::Memory => match value {
-                        Operand::Const(constant) => self.store_constant(to, ty, &constant.value, span),
-                        Operand::Local(_) | Operand::Function(_) => {
+                        Operand::Const(constant) if *access == Access::Plain => {
+                            self.store_constant(to, ty, &constant.value, span)
+                        }
+                        value => {
                             let from = self.memory(value, span)?;
                             self.copy(to, from, ty, *access, span)
                         }
                     },
                     Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => {
                         let value = self.value(value, span)?;
-                        self.store(to, ty, value, *access == Access::Volatile, span)
+                        self.store(to, ty, value, *access, span)
                     }
                 }
             }
@@ -390,7 +392,7 @@ impl<'c> Emit<'_, '_, 'c> {
             return self.memory(operand, span);
         }
         let slot = self.slot(ty, "", span)?;
-        self.store(slot, ty, self.value(operand, span)?, false, span)?;
+        self.store(slot, ty, self.value(operand, span)?, Access::Plain, span)?;
         Ok(slot)
     }
 

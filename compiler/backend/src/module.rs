@@ -229,7 +229,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
             if let Some(mut param) = self.param(local.ty, kernel, foreign, local.span)? {
                 if let Some((_, _, constant)) = self.ir.types.pointee(local.ty) {
                     param.no_alias = local.restrict;
-                    param.read_only = constant && !self.plan.casts_const_away;
+                    param.read_only = constant && !self.plan.casts_const_away && !self.ir.types.is_volatile(local.ty);
                 }
                 params.push(param);
             }

@@ -6,7 +6,7 @@ use crate::types::Repr;
 use cdp_core::ir::{Access, Operand, Place, PlaceBase, Projection};
 use cdp_core::source::Span;
 use cdp_core::types::{Int, Type as CdpType, TypeId};
-use nvptx_builder::{Space, Type, Value};
+use nvptx_builder::{Type, Value};
 
 /// Larger arrays are copied as a block even where each access was to be special.
 const SPECIAL_ELEMENTS: u64 = 64;
@@ -82,15 +82,11 @@ impl<'c> Emit<'_, '_, 'c> {
     /// Reads a value that is held in a register.
     pub fn load(&self, from: Address<'c>, ty: TypeId, access: Access, span: Span) -> Result<Value<'c>, Error> {
         let builder = self.emitter.builder;
-        let from = if access == Access::NonCoherent {
-            Address { pointer: self.body.address_cast(from.pointer, Space::Global)?, align: from.align }
-        } else {
-            from
-        };
         let read = |ty: Type<'c>, at: Address<'c>| match access {
             Access::Plain => self.body.load(ty, at.pointer, at.align, false),
             Access::Volatile => self.body.load(ty, at.pointer, at.align, true),
             Access::NonCoherent => self.body.load_invariant(ty, at.pointer, at.align),
+            Access::Hinted(hint) => self.body.load_hinted(hint.operator(), ty, at.pointer),
         };
         match self.emitter.repr(ty, span)? {
             Repr::Bool => self.is_not_zero(read(builder.int(8)?.into(), from)?),
@@ -112,7 +108,8 @@ impl<'c> Emit<'_, '_, 'c> {
     }
 
     /// Writes a value that is held in a register.
-    pub fn store(&self, to: Address<'c>, ty: TypeId, value: Value<'c>, volatile: bool, span: Span) -> Result<(), Error> {
+    pub fn store(&self, to: Address<'c>, ty: TypeId, value: Value<'c>, access: Access, span: Span) -> Result<(), Error> {
+        let volatile = access == Access::Volatile;
         match self.emitter.repr(ty, span)? {
             Repr::Bool => {
                 let byte = self.body.int_cast(value, self.emitter.builder.int(8)?, false)?;
@@ -125,7 +122,10 @@ impl<'c> Emit<'_, '_, 'c> {
                 }
                 Ok(())
             }
-            Repr::Scalar(_) | Repr::Vector { .. } => Ok(self.body.store(value, to.pointer, to.align, volatile)?),
+            Repr::Scalar(_) | Repr::Vector { .. } => match access {
+                Access::Hinted(hint) => Ok(self.body.store_hinted(hint.operator(), value, to.pointer)?),
+                _ => Ok(self.body.store(value, to.pointer, to.align, volatile)?),
+            },
             Repr::Nothing | Repr::Memory => {
                 self.emitter.malformed(format!("a register of `{}`", self.emitter.ir.types.display(ty)), span)
             }
@@ -153,7 +153,7 @@ impl<'c> Emit<'_, '_, 'c> {
             Repr::Memory => Ok(self.body.copy(to.pointer, to.align, from.pointer, from.align, emitter.layout(ty).size)?),
             Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => {
                 let value = self.load(from, ty, access, span)?;
-                self.store(to, ty, value, access == Access::Volatile, span)
+                self.store(to, ty, value, access, span)
             }
         }
     }

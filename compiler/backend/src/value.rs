@@ -78,7 +78,9 @@ impl<'c> Emit<'_, '_, 'c> {
                         (Repr::Nothing, _) => {}
                         (Repr::Memory, Operand::Const(constant)) => self.store_constant(at, element, &constant.value, span)?,
                         (Repr::Memory, operand) => self.copy(at, self.memory(operand, span)?, element, plain, span)?,
-                        (_, operand) => self.store(at, element, self.value(operand, span)?, false, span)?,
+                        (_, operand) => {
+                            self.store(at, element, self.value(operand, span)?, cdp_core::ir::Access::Plain, span)?
+                        }
                     }
                 }
                 Ok(())

@@ -8,8 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side, TextureOp, WarpOp,
-    named_constants,
+    AtomicOp, BarrierOp, CacheHint, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side,
+    TextureOp, WarpOp, named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::lower::{self, LowerOptions};
@@ -248,6 +248,17 @@ fn warps() -> String {
     out
 }
 
+fn hints() -> String {
+    let mut out = head(&["name", "result", "PTX", "how"]);
+    for hint in CacheHint::ALL {
+        let (args, result, ptx) =
+            if hint.is_store() { ("pointer, value", "none", "st") } else { ("pointer", "the value", "ld") };
+        let call = format!("`{}({args})`", hint.name());
+        row(&mut out, &[&call, result, &format!("`{ptx}.global.{}`", hint.operator()), hint.doc()]);
+    }
+    out
+}
+
 fn textures() -> String {
     let types = TypeTable::new();
     let mut out = head(&["name", "arguments", "what it reads or writes"]);
@@ -344,6 +355,7 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "registers", registers()),
         ("language.md", "intrinsics", intrinsics()),
         ("language.md", "barriers", barriers()),
+        ("language.md", "hints", hints()),
         ("language.md", "textures", textures()),
         ("language.md", "atomics", atomics()),
         ("language.md", "warps", warps()),

@@ -280,6 +280,9 @@ pub(crate) struct Indexing {
 pub(crate) struct Extent {
     pub size: u32,
     pub align: u32,
+    pub volatile: bool,
+    /// Without padding, so that every byte must have been written before it is read.
+    pub scalar: bool,
 }
 
 #[derive(Clone, Debug)]

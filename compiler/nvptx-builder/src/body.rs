@@ -5,7 +5,7 @@ use crate::{Block, Error, Function, ModuleBuilder, Type, Value};
 use inkwell::attributes::AttributeLoc;
 use inkwell::builder::Builder;
 use inkwell::intrinsics::Intrinsic;
-use inkwell::types::{BasicMetadataTypeEnum, BasicType};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, CallSiteValue, IntValue, PointerValue, ValueKind};
 
 /// Appends instructions to the blocks of one function.
@@ -119,17 +119,37 @@ impl<'m, 'c> Body<'m, 'c> {
     /// # Errors
     /// [`Error::Shape`] when LLVM refuses it.
     pub fn assembly(&self, text: &str, constraints: &str, result: Type<'c>, args: &[Value<'c>]) -> Result<Value<'c>, Error> {
-        let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|arg| arg.get_type().into()).collect();
-        let ty = result.fn_type(&params, false);
-        let address =
-            self.module.context.create_inline_asm(ty, text.to_owned(), constraints.to_owned(), true, false, None, false);
-        let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|arg| (*arg).into()).collect();
-        let call = self.builder.build_indirect_call(ty, address, &args, "")?;
-        match call.try_as_basic_value() {
+        match self.assemble(result.fn_type(&param_types(args), false), text, constraints, args)?.try_as_basic_value() {
             ValueKind::Basic(value) => Ok(value),
             ValueKind::Instruction(_) => shape("assembly without a result"),
         }
     }
+
+    /// As [`Body::assembly`], without a result.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when LLVM refuses it.
+    pub fn assembly_effect(&self, text: &str, constraints: &str, args: &[Value<'c>]) -> Result<(), Error> {
+        let ty = self.module.context.void_type().fn_type(&param_types(args), false);
+        self.assemble(ty, text, constraints, args).map(|_| ())
+    }
+
+    fn assemble(
+        &self,
+        ty: FunctionType<'c>,
+        text: &str,
+        constraints: &str,
+        args: &[Value<'c>],
+    ) -> Result<CallSiteValue<'c>, Error> {
+        let context = self.module.context;
+        let address = context.create_inline_asm(ty, text.to_owned(), constraints.to_owned(), true, false, None, false);
+        let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|arg| (*arg).into()).collect();
+        Ok(self.builder.build_indirect_call(ty, address, &args, "")?)
+    }
+}
+
+fn param_types<'c>(args: &[Value<'c>]) -> Vec<BasicMetadataTypeEnum<'c>> {
+    args.iter().map(|arg| arg.get_type().into()).collect()
 }
 
 /// An integer, or the caller's mistake.

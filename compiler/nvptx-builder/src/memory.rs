@@ -6,6 +6,7 @@ use crate::body::{int, pointer};
 use crate::error::shape;
 use crate::{Body, Error, Type, Value};
 use inkwell::llvm_sys::core::LLVMBuildFreeze;
+use inkwell::types::IntType;
 use inkwell::values::{AsValueRef, BasicValue, InstructionValue};
 
 impl<'c> Body<'_, 'c> {
@@ -41,6 +42,101 @@ impl<'c> Body<'_, 'c> {
     pub fn store(&self, value: Value<'c>, address: Value<'c>, align: u32, volatile: bool) -> Result<(), Error> {
         let instruction = self.builder.build_store(pointer(address)?, value)?;
         self.access(Some(instruction), align, volatile)
+    }
+
+    /// Reads a value through a cache operator (`ld.global.cg`), every time and in order. The address is a global one, aligned to the whole
+    /// value.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a type that registers do not hold, more than 4 lanes, or no address.
+    pub fn load_hinted(&self, operator: &str, ty: Type<'c>, address: Value<'c>) -> Result<Value<'c>, Error> {
+        let hinted = self.hinted(ty)?;
+        let result = match hinted.lanes {
+            1 => hinted.register,
+            lanes => self.module.context.struct_type(&vec![hinted.register; lanes as usize], false).into(),
+        };
+        let outputs: Vec<String> = (0..hinted.lanes).map(|lane| format!("${lane}")).collect();
+        let text = format!("ld.global.{operator}{} {}, [${}];", hinted.suffix(), braced(&outputs), hinted.lanes);
+        let constraints = format!(
+            "{}{},~{{memory}}",
+            format!("={},", hinted.constraint).repeat(hinted.lanes as usize),
+            self.address_constraint()
+        );
+        let read = self.assembly(&text, &constraints, result, &[address])?;
+        if hinted.lanes == 1 {
+            return self.out_of_register(read, hinted.element);
+        }
+        let mut vector = self.module.zero(ty);
+        for lane in 0..hinted.lanes {
+            let element = self.out_of_register(self.extract(read, lane)?, hinted.element)?;
+            vector = self.insert(vector, element, lane)?;
+        }
+        Ok(vector)
+    }
+
+    /// Writes a value through a cache operator (`st.global.cg`), every time and in order. The address is a global one, aligned to the whole
+    /// value.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a type that registers do not hold, more than 4 lanes, or no address.
+    pub fn store_hinted(&self, operator: &str, value: Value<'c>, address: Value<'c>) -> Result<(), Error> {
+        let hinted = self.hinted(value.get_type())?;
+        let mut args = vec![address];
+        for lane in 0..hinted.lanes {
+            let element = if hinted.lanes == 1 { value } else { self.extract(value, lane)? };
+            args.push(self.in_register(element, hinted.register)?);
+        }
+        let inputs: Vec<String> = (1..=hinted.lanes).map(|lane| format!("${lane}")).collect();
+        let text = format!("st.global.{operator}{} [$0], {};", hinted.suffix(), braced(&inputs));
+        let constraints = format!(
+            "{}{},~{{memory}}",
+            self.address_constraint(),
+            format!(",{}", hinted.constraint).repeat(hinted.lanes as usize)
+        );
+        self.assembly_effect(&text, &constraints, &args)
+    }
+
+    fn hinted(&self, ty: Type<'c>) -> Result<Hinted<'c>, Error> {
+        let (element, lanes) = match ty {
+            Type::VectorType(vector) => (vector.get_element_type(), vector.get_size()),
+            ty => (ty, 1),
+        };
+        let context = self.module.context;
+        let (bits, register, constraint): (u32, Type<'c>, &str) = match element {
+            Type::IntType(int) => match int.get_bit_width() {
+                // PTX has no registers of 8 bits
+                bits @ (8 | 16) => (bits, context.i16_type().into(), "h"),
+                32 => (32, element, "r"),
+                64 => (64, element, "l"),
+                _ => return shape("a cache hint for no power of two"),
+            },
+            Type::FloatType(float) => match float.get_bit_width() {
+                16 => (16, context.i16_type().into(), "h"),
+                32 => (32, element, "f"),
+                _ => (64, element, "d"),
+            },
+            _ => return shape("a cache hint for no number"),
+        };
+        Ok(Hinted { element, lanes, bits, register, constraint })
+    }
+
+    const fn address_constraint(&self) -> &'static str {
+        if self.module.options.width.bits() == 32 { "r" } else { "l" }
+    }
+
+    /// An element as the register that holds it.
+    fn in_register(&self, element: Value<'c>, register: Type<'c>) -> Result<Value<'c>, Error> {
+        match element {
+            Value::IntValue(_) if element.get_type() != register => self.int_cast(element, register_int(register)?, false),
+            _ => self.bits_as(element, register),
+        }
+    }
+
+    fn out_of_register(&self, value: Value<'c>, element: Type<'c>) -> Result<Value<'c>, Error> {
+        match element {
+            Type::IntType(int) if value.get_type() != element => self.int_cast(value, int, false),
+            _ => self.bits_as(value, element),
+        }
     }
 
     fn access(&self, instruction: Option<InstructionValue<'c>>, align: u32, volatile: bool) -> Result<(), Error> {
@@ -170,6 +266,38 @@ impl<'c> Body<'_, 'c> {
             _ => shape("an element of no aggregate"),
         }
     }
+}
+
+/// How a value goes through inline assembly.
+struct Hinted<'c> {
+    element: Type<'c>,
+    lanes: u32,
+    /// Of an element in memory.
+    bits: u32,
+    /// What holds an element.
+    register: Type<'c>,
+    /// LLVM's letter for it.
+    constraint: &'static str,
+}
+
+impl Hinted<'_> {
+    /// `.b32`, `.v2.b32`
+    fn suffix(&self) -> String {
+        let lanes = if self.lanes == 1 { String::new() } else { format!(".v{}", self.lanes) };
+        format!("{lanes}.b{}", self.bits)
+    }
+}
+
+/// `$0`, or `{$0, $1}`
+fn braced(operands: &[String]) -> String {
+    match operands {
+        [one] => one.clone(),
+        more => format!("{{{}}}", more.join(", ")),
+    }
+}
+
+fn register_int(register: Type<'_>) -> Result<IntType<'_>, Error> {
+    IntType::try_from(register).map_err(|()| Error::Shape("a register of no integer".to_owned()))
 }
 
 /// What LLVM copies or sets without a loop, in bytes. Its loop goes byte by byte.

@@ -3,18 +3,21 @@
 //! - [`Register`]: `threadIdx.x` and its kin.
 //! - [`Intrinsic`]: pure functions of their arguments: mathematics and bit operations.
 //! - `sync`: barriers, fences, warp operations and atomics.
+//! - `cache`: loads and stores with cache hints.
 //! - `texture`: fetches from textures, reads and writes of surfaces.
 //! - `runtime`: the CUDA runtime calls of device and host code.
 //! - `constants`: `cudaSuccess`, `cudaStreamNonBlocking` and other named values.
 //!
 //! How to add one: `docs/adding-a-builtin.md`.
 
+mod cache;
 mod constants;
 mod intrinsic;
 mod runtime;
 mod sync;
 mod texture;
 
+pub use cache::CacheHint;
 pub use constants::{
     NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text,
     named_constant, named_constants,

@@ -103,6 +103,7 @@ codes! {
     E0232 "write through a pointer to `const`";
     E0233 "declaration is not allowed here";
     E0234 "host code and device code are mixed up";
+    E0240 "accesses would no longer be `volatile`";
 
     // 03: layout and attributes
     E0301 "attribute's value is wrong";

@@ -32,7 +32,7 @@ mod visit;
 pub use builder::FunctionBuilder;
 pub use text::{ParseError, parse, print};
 
-use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::source::Span;
 use crate::types::{Space, TypeId, TypeTable};
 
@@ -376,6 +376,8 @@ pub enum Access {
     Volatile,
     /// `__ldg`: through the read-only cache (`ld.global.nc`), for memory that nothing writes meanwhile (R16).
     NonCoherent,
+    /// `__ldcg` and its kin: global memory with a cache operator; happens as written.
+    Hinted(CacheHint),
 }
 
 /// A place in memory, or part of a local.

@@ -32,7 +32,7 @@ impl Scan {
     fn statement(&mut self, statement: &Stmt) {
         match &statement.kind {
             StmtKind::Let { init, .. } => self.expressions(init),
-            StmtKind::Assign { place, value } | StmtKind::AssignOp { place, value, .. } => {
+            StmtKind::Assign { place, value, .. } | StmtKind::AssignOp { place, value, .. } => {
                 self.place(place);
                 self.expression(value);
             }
@@ -91,6 +91,10 @@ impl Scan {
             | ExprKind::Or(a, b)
             | ExprKind::Offset(a, b)
             | ExprKind::Distance(a, b) => self.expressions([&**a, b]),
+            ExprKind::Store(_, place, value) => {
+                self.place(place);
+                self.expression(value);
+            }
             ExprKind::If(a, b, c) => self.expressions([&**a, b, c]),
             ExprKind::Aggregate(list, _)
             | ExprKind::Call(_, list)

@@ -1,7 +1,7 @@
 //! Expressions that do something: calls, launches, atomics, barriers, runtime calls.
 
 use super::Lowering;
-use crate::ir::{Const, Launch, LocalId, Operand, Rvalue, StatementKind, TerminatorKind};
+use crate::ir::{Access, Const, Launch, LocalId, Operand, Rvalue, StatementKind, TerminatorKind};
 use crate::source::Span;
 use crate::typed::{self, Expr, ExprKind};
 use crate::types::TypeTable;
@@ -28,6 +28,7 @@ impl Lowering<'_> {
             | ExprKind::Atomic(..)
             | ExprKind::Barrier(..)
             | ExprKind::Fence(_)
+            | ExprKind::Store(..)
             | ExprKind::Warp(..)
             | ExprKind::Texture(..)
             | ExprKind::Runtime(..)
@@ -53,6 +54,11 @@ impl Lowering<'_> {
             ExprKind::Barrier(op, operand) => {
                 let operand = operand.as_ref().map(|operand| self.value(operand));
                 StatementKind::Barrier { dst, op: *op, operand }
+            }
+            ExprKind::Store(hint, target, value) => {
+                let place = self.place(target);
+                let value = self.value(value);
+                StatementKind::Store { place, value, access: Access::Hinted(*hint) }
             }
             ExprKind::Fence(scope) => StatementKind::Fence { scope: *scope },
             ExprKind::Warp(op, args) => StatementKind::Warp { dst, op: *op, args: self.values(args) },

@@ -47,9 +47,9 @@ impl Lowering<'_> {
     }
 
     /// `place = value` with the place evaluated already.
-    pub(super) fn store(&mut self, target: &typed::Place, place: Place, value: Operand, span: Span) {
+    pub(super) fn store(&mut self, target: &typed::Place, place: Place, value: Operand, access: Access, span: Span) {
         self.note_write(target);
-        self.builder.push(StatementKind::Store { place, value, access: Access::Plain }, span);
+        self.builder.push(StatementKind::Store { place, value, access }, span);
     }
 
     /// The variable that the place is part of is read here.

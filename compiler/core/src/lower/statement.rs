@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use crate::builtins::Intrinsic;
-use crate::ir::{BinaryOp, CastKind, Operand, Place, Rvalue, StatementKind, TerminatorKind};
+use crate::ir::{Access, BinaryOp, CastKind, Operand, Place, Rvalue, StatementKind, TerminatorKind};
 use crate::source::Span;
 use crate::typed::{self, Expr, Stmt, StmtKind, VariableId};
 use crate::types::{Type, TypeId, TypeTable};
@@ -23,8 +23,8 @@ impl Lowering<'_> {
                     self.assignments.declare(self.builder.current(), *variable);
                 }
             }
-            StmtKind::Assign { place, value } => self.assign(place, value, span),
-            StmtKind::AssignOp { place, op, value } => self.assign_op(place, *op, value, span),
+            StmtKind::Assign { place, value, access } => self.assign(place, value, *access, span),
+            StmtKind::AssignOp { place, op, value, access } => self.assign_op(place, *op, value, *access, span),
             StmtKind::Expr(value) => self.effect(value),
             StmtKind::If { condition, then, otherwise } => self.if_statement(condition, then, otherwise, span),
             StmtKind::While { condition, body, unroll } => self.while_loop(condition, body, *unroll, span),
@@ -73,10 +73,10 @@ impl Lowering<'_> {
     /// `variable = value` for a variable in memory.
     pub(super) fn store_variable(&mut self, variable: VariableId, value: Operand, span: Span) {
         let place = Place::local(Self::local(variable));
-        self.builder.push(StatementKind::Store { place, value, access: crate::ir::Access::Plain }, span);
+        self.builder.push(StatementKind::Store { place, value, access: Access::Plain }, span);
     }
 
-    fn assign(&mut self, place: &typed::Place, value: &Expr, span: Span) {
+    fn assign(&mut self, place: &typed::Place, value: &Expr, access: Access, span: Span) {
         if let Some(register) = self.register(place) {
             self.assign_to(register, value);
             self.note_write(place);
@@ -84,10 +84,10 @@ impl Lowering<'_> {
         }
         let target = self.place(place);
         let value = self.value(value);
-        self.store(place, target, value, span);
+        self.store(place, target, value, access, span);
     }
 
-    fn assign_op(&mut self, place: &typed::Place, op: BinaryOp, value: &Expr, span: Span) {
+    fn assign_op(&mut self, place: &typed::Place, op: BinaryOp, value: &Expr, access: Access, span: Span) {
         if let Some(register) = self.register(place) {
             self.note_read(place);
             let result = self.updated(register.into(), place.ty, op, value, span);
@@ -99,11 +99,11 @@ impl Lowering<'_> {
         self.note_read(place);
         // the old value is read after the right side has been evaluated; a fused product needs it only then
         let old = self.builder.temporary(place.ty, place.span);
-        let load = StatementKind::Load { dst: old, place: target.clone(), access: crate::ir::Access::Plain };
+        let load = StatementKind::Load { dst: old, place: target.clone(), access };
         let result =
             self.updated_after(old.into(), place.ty, op, value, span, |lowering| lowering.builder.push(load, place.span));
         let new = self.builder.assign(place.ty, result, span);
-        self.store(place, target, new.into(), span);
+        self.store(place, target, new.into(), access, span);
     }
 
     fn updated(&mut self, old: Operand, ty: TypeId, op: BinaryOp, value: &Expr, span: Span) -> Rvalue {

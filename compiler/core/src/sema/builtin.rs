@@ -1,7 +1,9 @@
 //! Calls of builtins: each table of [`crate::builtins`] gives the names and what they take.
 
 use super::body::{Body, is_poison, poison};
-use crate::builtins::{AtomicOp, BarrierOp, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, Side, TextureOp, WarpOp};
+use crate::builtins::{
+    AtomicOp, BarrierOp, CacheHint, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, Side, TextureOp, WarpOp,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
 use crate::source::Span;
@@ -49,12 +51,14 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let warps = WarpOp::ALL.into_iter().map(WarpOp::name);
     let textures = TextureOp::ALL.iter().map(|op| op.name());
     let makers = MAKERS.iter().map(|(name, _)| *name);
+    let hints = CacheHint::ALL.iter().map(|hint| hint.name());
     intrinsics
         .chain(runtime)
         .chain(barriers)
         .chain(atomics)
         .chain(warps)
         .chain(makers)
+        .chain(hints)
         .chain(textures)
         .chain(OTHERS.iter().copied())
 }
@@ -83,6 +87,13 @@ impl Body<'_, '_> {
         }
         if let Some((intrinsic, fixed)) = Intrinsic::from_name(name) {
             return Some(self.intrinsic(intrinsic, fixed, name, args, expect, span));
+        }
+        if let Some(hint) = CacheHint::from_name(name) {
+            return Some(if hint.is_store() {
+                self.hinted_store(hint, path.span, args, span)
+            } else {
+                self.load(name, Access::Hinted(hint), path.span, args, span)
+            });
         }
         if let Some(op) = BarrierOp::ALL.into_iter().find(|op| op.name() == name) {
             self.needs_device(path.span, name);
@@ -128,7 +139,7 @@ impl Body<'_, '_> {
             "printf" => Some(self.printf(args, span)),
             "assert" => Some(self.assert(args, span)),
             "device" => Some(self.host_allocate(name_span, args, span)),
-            "__ldg" => Some(self.ldg(name_span, args, span)),
+            "__ldg" => Some(self.load(name, Access::NonCoherent, name_span, args, span)),
             "clock" | "clock64" | "globaltimer" => {
                 self.count(name, args, 0, 0, span);
                 Register::from_name(name).map(|register| self.register(register, span))
@@ -451,31 +462,77 @@ impl Body<'_, '_> {
 
     // ------------------------------------------------------------------------------------------------ memory and host
 
-    fn ldg(&mut self, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
-        self.needs_device(name_span, "__ldg");
+    /// `__ldg(p)` and the loads with a cache hint.
+    fn load(&mut self, name: &str, access: Access, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
+        self.needs_device(name_span, name);
         let [arg] = args else {
-            self.count("__ldg", args, 1, 1, span);
+            self.count(name, args, 1, 1, span);
             return self.skip_args(args, span);
         };
         let pointer = self.expr(&arg.value, None);
-        if is_poison(&pointer) {
-            return pointer;
+        match self.place_behind(name, access, pointer, span) {
+            Some(place) => Expr { ty: place.ty, kind: ExprKind::Read(Box::new(place), access), span },
+            None => poison(span),
         }
-        let Some((space, pointee, _)) = self.checker.types.pointee(pointer.ty) else {
-            let message = format!("`__ldg` reads through a pointer, this is `{}`", self.show(pointer.ty));
-            self.report(Diagnostic::new(Code::E0203, arg.span, message));
-            return poison(span);
+    }
+
+    /// `__stcg(p, value)` and its kin.
+    fn hinted_store(&mut self, hint: CacheHint, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
+        let name = hint.name();
+        self.needs_device(name_span, name);
+        let [pointer, value] = args else {
+            self.count(name, args, 2, 2, span);
+            return self.skip_args(args, span);
+        };
+        let pointer_span = pointer.span;
+        let pointer = self.expr(&pointer.value, None);
+        let Some(place) = self.place_behind(name, Access::Hinted(hint), pointer, pointer_span) else {
+            return self.skip_args(std::slice::from_ref(value), span);
+        };
+        self.check_writable(&place, pointer_span);
+        let value = self.expr_as(&value.value, place.ty);
+        if is_poison(&value) {
+            return value;
+        }
+        Expr { kind: ExprKind::Store(hint, Box::new(place), Box::new(value)), ty: TypeTable::VOID, span }
+    }
+
+    /// What a pointer to global memory points at, for an access that only global memory has. A generic pointer must point there.
+    fn place_behind(&mut self, name: &str, access: Access, mut pointer: Expr, span: Span) -> Option<Place> {
+        if is_poison(&pointer) {
+            return None;
+        }
+        let at = pointer.span;
+        let shown = self.show(pointer.ty);
+        let Some((space, pointee, constant)) = self.checker.types.pointee(pointer.ty) else {
+            let message = format!("`{name}` works through a pointer, this is `{shown}`");
+            let text = self.text(at);
+            self.report(Diagnostic::new(Code::E0203, at, message).help(format!("take the address: `&{text}`")));
+            return None;
         };
         if !matches!(space, Space::Global | Space::Generic) {
-            let message = format!("`__ldg` reads global memory, this is `{}`", self.show(pointer.ty));
-            self.report(Diagnostic::new(Code::E0503, arg.span, message));
-            return poison(span);
+            let message = format!("`{name}` is for global memory, this is `{shown}`");
+            self.report(Diagnostic::new(Code::E0503, at, message));
+            return None;
         }
-        if self.pointer_step(pointer.ty, pointer.span).is_none() {
-            return poison(span);
+        self.pointer_step(pointer.ty, at)?;
+        if self.checker.types.is_volatile(pointer.ty) {
+            let message = format!("this is `{shown}`, and `{name}` is no `volatile` access");
+            let help = "read and write through the pointer itself: `*p`";
+            self.report(Diagnostic::new(Code::E0240, at, message).help(help));
+            return None;
         }
-        let place = Place { kind: PlaceKind::Deref(pointer), ty: pointee, span };
-        Expr { kind: ExprKind::Read(Box::new(place), Access::NonCoherent), ty: pointee, span }
+        if matches!(access, Access::Hinted(_)) && self.checker.types.hinted(pointee).is_none() {
+            let message = format!("`{name}` does not work on `{}`", self.show(pointee));
+            let help = "it works on numbers, and on vectors of 2 and 4 of them that have at most 16 bytes";
+            self.report(Diagnostic::new(Code::E0203, at, message).help(help));
+            return None;
+        }
+        if space == Space::Generic {
+            let ty = self.checker.types.pointer(Space::Global, pointee, constant);
+            pointer = self.cast(crate::ir::CastKind::FromGeneric, pointer, ty);
+        }
+        Some(Place { kind: PlaceKind::Deref(pointer), ty: pointee, span })
     }
 
     /// `device(T, n)`

@@ -2,7 +2,7 @@
 
 use super::body::{Body, is_poison, poison};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::CastKind;
+use crate::ir::{Access, CastKind};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Place, PlaceKind};
@@ -36,7 +36,14 @@ impl Body<'_, '_> {
         if expr.ty == ty || is_poison(&expr) || ty == TypeTable::POISON {
             return if ty == TypeTable::POISON { poison(expr.span) } else { expr };
         }
-        let (span, from) = (expr.span, expr.ty);
+        let (span, mut from) = (expr.span, expr.ty);
+        if self.checker.types.pointee(ty).is_some()
+            && let Some(first) = self.decay(expr.clone())
+            && self.checker.types.is_volatile(first.ty)
+        {
+            // what is wrong with a volatile array may be that it is one
+            from = first.ty;
+        }
         if let Some(converted) = self.implicit(expr, ty) {
             return converted;
         }
@@ -51,6 +58,12 @@ impl Body<'_, '_> {
             if a_const && !b_const && a_to == b_to {
                 let message = format!("`{}` only reads, `{}` could write", self.show(from), self.show(to));
                 return Diagnostic::new(Code::E0232, span, message);
+            }
+            if self.checker.types.is_volatile(from) && !self.checker.types.is_volatile(to) && a_to == b_to {
+                let message = format!("`{}` is `volatile`, `{}` would forget it", self.show(from), self.show(to));
+                let text = self.text(source.span);
+                let help = format!("if its accesses may be moved, merged or dropped, say so: `{text} as {}`", self.show(to));
+                return Diagnostic::new(Code::E0240, span, message).help(help);
             }
             if a != b && a_to == b_to {
                 let message = format!("`{}` is wanted, this is `{}`", self.show(to), self.show(from));
@@ -120,13 +133,14 @@ impl Body<'_, '_> {
         let (from_space, from_pointee, from_const) = self.checker.types.pointee(expr.ty)?;
         let (space, pointee, constant) = self.checker.types.pointee(ty)?;
         let pointee_fits = from_pointee == pointee || pointee == TypeTable::VOID;
-        let const_fits = constant || !from_const;
+        let qualifiers_fit =
+            (constant || !from_const) && (self.checker.types.is_volatile(ty) || !self.checker.types.is_volatile(expr.ty));
         let is_null =
             matches!(&expr.kind, ExprKind::Const(null) if null.as_bits() == Some(0)) && from_pointee == TypeTable::VOID;
         if is_null {
             return Some(super::expr::const_expr(crate::ir::Const::bits(ty, 0), expr.span));
         }
-        if !pointee_fits || !const_fits {
+        if !pointee_fits || !qualifiers_fit {
             return None;
         }
         if from_space == space {
@@ -138,10 +152,10 @@ impl Body<'_, '_> {
 
     /// The address of an array's first element.
     fn decay(&mut self, expr: Expr) -> Option<Expr> {
-        let ExprKind::Read(place, _) = expr.kind else { return None };
+        let ExprKind::Read(place, access) = expr.kind else { return None };
         let (space, constant) = self.place_space(&place)?;
         let element = self.checker.types.element(place.ty, 0)?;
-        let pointer = self.checker.types.pointer(space, element, constant);
+        let pointer = self.checker.types.qualified_pointer(space, element, constant, access == Access::Volatile);
         let zero = super::expr::const_expr(crate::ir::Const::u32(0), expr.span);
         let first = Place { kind: PlaceKind::Index(place, zero), ty: element, span: expr.span };
         Some(Expr { kind: ExprKind::AddressOf(Box::new(first)), ty: pointer, span: expr.span })
@@ -189,13 +203,15 @@ impl Body<'_, '_> {
         if let Some(left) = self.implicit(left.clone(), b) {
             return Some((left, right));
         }
-        // two pointers of different spaces or constness meet in the generic, read-only pointer
-        let (_, a_pointee, a_const) = self.checker.types.pointee(a)?;
-        let (_, b_pointee, b_const) = self.checker.types.pointee(b)?;
+        // two pointers meet in the one that both convert to: generic where their spaces differ, with the qualifiers of both
+        let (a_space, a_pointee, a_const) = self.checker.types.pointee(a)?;
+        let (b_space, b_pointee, b_const) = self.checker.types.pointee(b)?;
         if a_pointee != b_pointee {
             return None;
         }
-        let common = self.checker.types.pointer(Space::Generic, a_pointee, a_const || b_const);
+        let volatile = self.checker.types.is_volatile(a) || self.checker.types.is_volatile(b);
+        let space = if a_space == b_space { a_space } else { Space::Generic };
+        let common = self.checker.types.qualified_pointer(space, a_pointee, a_const || b_const, volatile);
         let left = if a == common { left } else { self.implicit(left, common)? };
         let right = if b == common { right } else { self.implicit(right, common)? };
         Some((left, right))

@@ -2,7 +2,7 @@
 
 use super::body::{Body, is_poison, poison};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{BinaryOp, Const, ConstValue, UnaryOp};
+use crate::ir::{Access, BinaryOp, Const, ConstValue, UnaryOp};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Place, PlaceKind};
@@ -301,7 +301,7 @@ impl Body<'_, '_> {
             Type::Unsized { element } => *element,
             _ => place.ty,
         };
-        let ty = self.checker.types.pointer(space, pointee, constant);
+        let ty = self.checker.types.qualified_pointer(space, pointee, constant, self.is_volatile(&place));
         Expr { kind: ExprKind::AddressOf(Box::new(place)), ty, span }
     }
 
@@ -319,6 +319,21 @@ impl Body<'_, '_> {
             PlaceKind::Deref(pointer) => self.checker.types.pointee(pointer.ty).map(|(space, _, constant)| (space, constant)),
             PlaceKind::Field(inner, _) | PlaceKind::Index(inner, _) => self.place_space(inner),
         }
+    }
+
+    /// Whether what lies at a place is volatile: behind a pointer to `volatile`, or in a variable declared so.
+    pub(crate) fn is_volatile(&self, place: &Place) -> bool {
+        match &place.kind {
+            PlaceKind::Variable(_) => false,
+            PlaceKind::Global(id) => self.checker.volatile_globals.contains(id),
+            PlaceKind::Deref(pointer) => self.checker.types.is_volatile(pointer.ty),
+            PlaceKind::Field(inner, _) | PlaceKind::Index(inner, _) => self.is_volatile(inner),
+        }
+    }
+
+    /// How a place is read and written.
+    pub(crate) fn access_of(&self, place: &Place) -> Access {
+        if self.is_volatile(place) { Access::Volatile } else { Access::Plain }
     }
 
     fn binary(

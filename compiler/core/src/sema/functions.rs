@@ -140,6 +140,9 @@ impl Checker<'_> {
             span: decl.name.span,
         };
         let global = self.add_global(global);
+        if decl.is_volatile {
+            self.volatile_globals.insert(global);
+        }
         self.global_of_item.insert(id, global);
     }
 

@@ -112,6 +112,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) global_of_item: HashMap<ItemId, GlobalId>,
     pub(crate) consts: HashMap<ItemId, State<Option<Const>>>,
     pub(crate) const_tables: HashMap<ItemId, GlobalId>,
+    /// Variables declared `volatile`.
+    pub(crate) volatile_globals: HashSet<GlobalId>,
     pub(crate) structs: HashMap<(ItemId, Vec<GenericArg>), (StructId, Progress)>,
     pub(crate) struct_origin: HashMap<StructId, (ItemId, Vec<GenericArg>)>,
     /// How many pointers deep in a type expression the walk is.
@@ -143,6 +145,7 @@ impl<'a> Checker<'a> {
             global_of_item: HashMap::new(),
             consts: HashMap::new(),
             const_tables: HashMap::new(),
+            volatile_globals: HashSet::new(),
             structs: HashMap::new(),
             struct_origin: HashMap::new(),
             behind_pointer: 0,

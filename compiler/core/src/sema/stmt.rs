@@ -3,7 +3,7 @@
 use super::attributes::Target;
 use super::body::{Body, Mutability, Symbol, is_poison};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{BinaryOp, FunctionKind, Global, GlobalId, UnaryOp};
+use crate::ir::{Access, BinaryOp, FunctionKind, Global, GlobalId, UnaryOp};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Place, PlaceKind, Stmt, StmtKind};
@@ -41,8 +41,8 @@ impl Body<'_, '_> {
                 self.declare(&decl.name, symbol);
                 None
             }
-            ast::StmtKind::Shared { name, ty } => {
-                self.shared(name, ty, attributes.align);
+            ast::StmtKind::Shared { name, is_volatile, ty } => {
+                self.shared(name, *is_volatile, ty, attributes.align);
                 None
             }
             ast::StmtKind::Expr(expr) => self.expr_statement(expr),
@@ -129,7 +129,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn shared(&mut self, name: &ast::Ident, ty: &ast::TypeExpr, align: u32) {
+    fn shared(&mut self, name: &ast::Ident, is_volatile: bool, ty: &ast::TypeExpr, align: u32) {
         let id = self.resolve_type(ty);
         if self.is_host() {
             let message = "host code has no shared memory";
@@ -155,7 +155,11 @@ impl Body<'_, '_> {
             external: false,
             span: name.span,
         };
-        let symbol = Symbol::Shared(self.checker.add_global(global));
+        let global = self.checker.add_global(global);
+        if is_volatile {
+            self.checker.volatile_globals.insert(global);
+        }
+        let symbol = Symbol::Shared(global);
         self.declare(name, if id == TypeTable::POISON { Symbol::Poison } else { symbol });
     }
 
@@ -170,13 +174,14 @@ impl Body<'_, '_> {
             | ExprKind::Atomic(..)
             | ExprKind::Barrier(..)
             | ExprKind::Fence(_)
+            | ExprKind::Store(..)
             | ExprKind::Warp(..)
             | ExprKind::Texture(..)
             | ExprKind::Runtime(..)
             | ExprKind::Printf(..)
             | ExprKind::Assert { .. }
             | ExprKind::HostAllocate(..) => true,
-            ExprKind::Read(_, access) => *access == crate::ir::Access::Volatile,
+            ExprKind::Read(_, access) => matches!(access, Access::Volatile | Access::Hinted(_)),
             _ => false,
         };
         if !useful {
@@ -197,15 +202,17 @@ impl Body<'_, '_> {
             return None;
         };
         self.check_writable(&place, target.span);
+        let access = self.access_of(&place);
         let Some(op) = op else {
             let value = self.expr_as(value, place.ty);
-            return (!is_poison(&value)).then_some(StmtKind::Assign { place, value });
+            return (!is_poison(&value)).then_some(StmtKind::Assign { place, value, access });
         };
         self.assign_op(place, op, op_span, value)
     }
 
     fn assign_op(&mut self, place: Place, op: ast::BinaryOp, op_span: Span, value: &ast::Expr) -> Option<StmtKind> {
         let ir_op = super::expr::ir_op(op)?;
+        let access = self.access_of(&place);
         let is_pointer = self.checker.types.pointee(place.ty).is_some();
         let shift = matches!(ir_op, BinaryOp::Shl | BinaryOp::Shr);
         let value = if is_pointer {
@@ -236,9 +243,9 @@ impl Body<'_, '_> {
             let wide = self.cast_int(value, TypeTable::I64);
             let kind = ExprKind::Unary(UnaryOp::Neg, Box::new(wide));
             let value = Expr { kind, ty: TypeTable::I64, span };
-            return Some(StmtKind::AssignOp { place, op: BinaryOp::Add, value });
+            return Some(StmtKind::AssignOp { place, op: BinaryOp::Add, value, access });
         }
-        Some(StmtKind::AssignOp { place, op: ir_op, value })
+        Some(StmtKind::AssignOp { place, op: ir_op, value, access })
     }
 
     pub(crate) fn condition(&mut self, cond: &ast::Expr) -> Expr {

@@ -137,7 +137,7 @@ impl Body<'_, '_> {
         match &ty.kind {
             ast::TypeKind::Error => TypeTable::POISON,
             ast::TypeKind::Path(path) => self.resolve_path_type(path),
-            ast::TypeKind::Pointer { space, is_const, pointee } => {
+            ast::TypeKind::Pointer { space, qualifiers, pointee } => {
                 self.checker.behind_pointer += 1;
                 let inner = self.resolve_type(pointee);
                 self.checker.behind_pointer -= 1;
@@ -152,8 +152,8 @@ impl Body<'_, '_> {
                     return TypeTable::POISON;
                 }
                 let space = space.map_or(Space::Generic, space_of);
-                let constant = *is_const || space == Space::Constant;
-                self.checker.types.pointer(space, inner, constant)
+                let constant = qualifiers.is_const || space == Space::Constant;
+                self.checker.types.qualified_pointer(space, inner, constant, qualifiers.is_volatile)
             }
             ast::TypeKind::Array { element, length } => self.resolve_array(element, length),
             ast::TypeKind::DynamicArray(element) => {

@@ -6,7 +6,7 @@ use super::items::ItemId;
 use super::{GenericArg, suggest};
 use crate::builtins::{Register, named_constant, named_constants};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{Access, Const, ConstValue, Global, GlobalId};
+use crate::ir::{Const, ConstValue, Global, GlobalId};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Place, PlaceKind};
@@ -37,7 +37,8 @@ impl Body<'_, '_> {
                     );
                     return poison(span);
                 }
-                Expr { kind: ExprKind::Read(Box::new(place), Access::Plain), ty, span }
+                let access = self.access_of(&place);
+                Expr { kind: ExprKind::Read(Box::new(place), access), ty, span }
             }
         }
     }

@@ -208,6 +208,8 @@ pub struct ConstDecl {
 pub struct VariableDecl {
     /// [`Space::Global`] or [`Space::Constant`].
     pub space: Space,
+    /// `global volatile var`
+    pub is_volatile: bool,
     /// Its name.
     pub name: Ident,
     /// Its type.
@@ -283,6 +285,15 @@ pub enum Space {
     Constant,
 }
 
+/// What stands between a pointer's space and what it points at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Qualifiers {
+    /// `const`: the pointee is read-only.
+    pub is_const: bool,
+    /// `volatile`: every access happens, as written.
+    pub is_volatile: bool,
+}
+
 /// A type as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeExpr {
@@ -298,12 +309,12 @@ pub struct TypeExpr {
 pub enum TypeKind {
     /// `i32`, `Row`, `T`, `Pair[f32]`
     Path(Path),
-    /// `*T`, `*global T`, `*global const T`
+    /// `*T`, `*global T`, `*global const T`, `*global volatile T`
     Pointer {
         /// `None`: generic.
         space: Option<Space>,
-        /// Whether the pointee is read-only.
-        is_const: bool,
+        /// What holds for every access through it.
+        qualifiers: Qualifiers,
         /// What it points to.
         pointee: Box<TypeExpr>,
     },
@@ -363,6 +374,8 @@ pub enum StmtKind {
     Shared {
         /// Its name.
         name: Ident,
+        /// `shared volatile`
+        is_volatile: bool,
         /// Its type; [`TypeKind::DynamicArray`] for dynamic shared memory.
         ty: TypeExpr,
     },
@@ -833,7 +846,7 @@ impl Expr {
             ExprKind::Type(ty) => return Some(ty.clone()),
             ExprKind::Path(path) => TypeKind::Path(path.clone()),
             ExprKind::Unary { op: UnaryOp::Deref, operand } => {
-                TypeKind::Pointer { space: None, is_const: false, pointee: Box::new(operand.as_type()?) }
+                TypeKind::Pointer { space: None, qualifiers: Qualifiers::default(), pointee: Box::new(operand.as_type()?) }
             }
             ExprKind::Repeat { value, count } => TypeKind::Array { element: Box::new(value.as_type()?), length: count.clone() },
             ExprKind::Index { base, index } => {

@@ -256,7 +256,7 @@ impl Run<'_> {
         let keyword = match token.token {
             Token::Kernel | Token::Fn | Token::Struct | Token::Enum | Token::Extern => true,
             Token::Host => followed_by(Token::Fn),
-            Token::Global => followed_by(Token::Var),
+            Token::Global => followed_by(Token::Var) || followed_by(Token::Volatile),
             Token::Test | Token::Import => followed_by(Token::String),
             _ => false,
         };

@@ -52,13 +52,19 @@ fn behind_prefix(tokens: &[Spanned], mut at: usize) -> Option<usize> {
             }
             Token::Extern if token_at(tokens, at + 1) != Some(Token::String) => at += 1,
             Token::Host if token_at(tokens, at + 1) == Some(Token::Fn) => at += 1,
-            Token::Global if token_at(tokens, at + 1) == Some(Token::Var) => return Some(at + 1),
+            Token::Global => return variable_keyword(tokens, at),
             Token::Fn | Token::Kernel | Token::Struct | Token::Enum | Token::Const | Token::Constant => return Some(at),
             // `test` and `import` are names elsewhere, but no item starts with a name
             Token::Test | Token::Import => return Some(at),
             _ => return None,
         }
     }
+}
+
+/// The `var` of a `global var` or `global volatile var`.
+fn variable_keyword(tokens: &[Spanned], at: usize) -> Option<usize> {
+    let var = if token_at(tokens, at + 1) == Some(Token::Volatile) { at + 2 } else { at + 1 };
+    (token_at(tokens, var) == Some(Token::Var)).then_some(var)
 }
 
 /// Whether an item starts at `at` although the one before has not ended.
@@ -68,10 +74,11 @@ fn interrupts(tokens: &[Spanned], at: usize) -> bool {
         Some(Token::Fn | Token::Kernel | Token::Struct | Token::Enum | Token::At | Token::Extern) => true,
         Some(Token::Host) => token_at(tokens, at + 1) == Some(Token::Fn),
         Some(Token::Test | Token::Import) => token_at(tokens, at + 1) == Some(Token::String),
-        Some(Token::Global) => previous != Some(Token::Star) && token_at(tokens, at + 1) == Some(Token::Var),
+        Some(Token::Global) => previous != Some(Token::Star) && variable_keyword(tokens, at).is_some(),
         // not the ones of a pointer type
         Some(Token::Const | Token::Constant) => {
-            !matches!(previous, Some(Token::Star | Token::Global | Token::Shared | Token::Local | Token::Constant))
+            use Token::{Constant, Global, Local, Shared, Star, Volatile};
+            !matches!(previous, Some(Star | Global | Shared | Local | Constant | Volatile))
         }
         _ => false,
     }

@@ -1,7 +1,8 @@
 //! What the grammar's actions need: the text, the doc comments, and a place for diagnostics.
 
 use super::ast::{
-    Arg, BinaryOp, Block, Expr, ExprKind, Ident, MAX_DEPTH, Path, Space, Stmt, StmtKind, TypeExpr, TypeKind, UnaryOp,
+    Arg, BinaryOp, Block, Expr, ExprKind, Ident, MAX_DEPTH, Path, Qualifiers, Space, Stmt, StmtKind, TypeExpr, TypeKind,
+    UnaryOp,
 };
 use super::literal;
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -121,12 +122,12 @@ impl State<'_> {
     pub(crate) fn pointer_argument(
         &mut self,
         space: Option<Space>,
-        is_const: bool,
+        qualifiers: Qualifiers,
         to: TypeExpr,
         start: u32,
         end: u32,
     ) -> Expr {
-        let ty = self.type_expr(TypeKind::Pointer { space, is_const, pointee: Box::new(to) }, start, end);
+        let ty = self.type_expr(TypeKind::Pointer { space, qualifiers, pointee: Box::new(to) }, start, end);
         self.expr(ExprKind::Type(ty), start, end)
     }
 

@@ -76,6 +76,7 @@ tokens! {
     #[token("test")] Test "`test`";
     #[token("true")] True "`true`";
     #[token("var")] Var "`var`";
+    #[token("volatile")] Volatile "`volatile`";
     #[token("while")] While "`while`";
 
     #[token("(")] ParenOpen "`(`";

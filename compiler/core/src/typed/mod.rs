@@ -4,7 +4,7 @@
 //! [`ExprKind::Cast`], every name an id, generic items are instances, constants are folded, and pointer arithmetic, dereferences and
 //! address spaces are explicit. A program with errors is never lowered.
 
-use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
+use crate::builtins::{AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::ir::{Access, BinaryOp, CastKind, Const, FunctionId, Global, GlobalId, Inline, UnaryOp};
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
@@ -93,6 +93,8 @@ pub enum StmtKind {
         place: Place,
         /// Evaluated second.
         value: Expr,
+        /// How the place is written.
+        access: Access,
     },
     /// `place op= value`; the place is evaluated once. Both sides and the result are of the place's type, but for pointers (`p += i`), whose
     /// value is of an integer type, and for shifts.
@@ -103,6 +105,8 @@ pub enum StmtKind {
         op: BinaryOp,
         /// The right side.
         value: Expr,
+        /// How the place is read and written.
+        access: Access,
     },
     /// An expression for its effect.
     Expr(Expr),
@@ -214,6 +218,8 @@ pub enum ExprKind {
     Atomic(AtomicOp, MemoryScope, Vec<Expr>),
     /// A barrier, with its predicate or mask.
     Barrier(BarrierOp, Option<Box<Expr>>),
+    /// `__stcg(pointer, value)` and its kin.
+    Store(CacheHint, Box<Place>, Box<Expr>),
     /// `__threadfence…()`
     Fence(MemoryScope),
     /// A warp operation with all its operands (defaults filled in).

@@ -18,10 +18,11 @@ impl TypeTable {
                 };
                 format!("{name}x{lanes}")
             }
-            Type::Pointer { space, pointee, constant } => {
+            Type::Pointer { space, pointee, constant, volatile } => {
                 let space = if *space == Space::Generic { String::new() } else { format!("{} ", space.name()) };
                 let constant = if *constant { "const " } else { "" };
-                format!("*{space}{constant}{}", self.display(*pointee))
+                let volatile = if *volatile { "volatile " } else { "" };
+                format!("*{space}{constant}{volatile}{}", self.display(*pointee))
             }
             Type::Array { element, len } => format!("[{}; {len}]", self.display(*element)),
             Type::Unsized { element } => format!("[{}]", self.display(*element)),

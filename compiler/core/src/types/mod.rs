@@ -101,6 +101,8 @@ pub enum Type {
         pointee: TypeId,
         /// The pointee may not be written through it.
         constant: bool,
+        /// Every access through it happens, as written.
+        volatile: bool,
     },
     /// `[T; N]`
     Array {
@@ -251,7 +253,7 @@ well_known! {
     /// `dim3`
     DIM3 = 21 Type::Struct(StructId(0));
     /// Generic pointer to bytes of any type, `*void`
-    VOID_POINTER = 22 Type::Pointer { space: Space::Generic, pointee: TypeTable::VOID, constant: false };
+    VOID_POINTER = 22 Type::Pointer { space: Space::Generic, pointee: TypeTable::VOID, constant: false, volatile: false };
 }
 
 impl Default for TypeTable {
@@ -307,7 +309,12 @@ impl TypeTable {
 
     /// `*space T` or `*space const T`.
     pub fn pointer(&mut self, space: Space, pointee: TypeId, constant: bool) -> TypeId {
-        self.intern(Type::Pointer { space, pointee, constant })
+        self.intern(Type::Pointer { space, pointee, constant, volatile: false })
+    }
+
+    /// As [`TypeTable::pointer`], with `volatile` where asked for: `*space const volatile T`.
+    pub fn qualified_pointer(&mut self, space: Space, pointee: TypeId, constant: bool, volatile: bool) -> TypeId {
+        self.intern(Type::Pointer { space, pointee, constant, volatile })
     }
 
     /// `[T; len]`
@@ -376,9 +383,15 @@ impl TypeTable {
     #[must_use]
     pub fn pointee(&self, ty: TypeId) -> Option<(Space, TypeId, bool)> {
         match self.get(ty) {
-            Type::Pointer { space, pointee, constant } => Some((*space, *pointee, *constant)),
+            Type::Pointer { space, pointee, constant, .. } => Some((*space, *pointee, *constant)),
             _ => None,
         }
+    }
+
+    /// Whether it is a pointer to `volatile`.
+    #[must_use]
+    pub fn is_volatile(&self, ty: TypeId) -> bool {
+        matches!(self.get(ty), Type::Pointer { volatile: true, .. })
     }
 
     /// Remembers what follows from a structure's fields, after they are all there: walking them anew each time would take time
@@ -633,6 +646,17 @@ impl Float {
     #[must_use]
     pub fn round(self, value: f64) -> u64 {
         crate::ir::eval::round(self, value)
+    }
+}
+
+impl Scalar {
+    /// Width in bits: 8 to 64.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Int(int) => int.bits(),
+            Self::Float(float) => float.bits(),
+        }
     }
 }
 

@@ -104,10 +104,27 @@ impl Verifier<'_> {
     }
 
     /// `access` fits memory of this space.
-    pub(super) fn access(&mut self, access: Access, space: Space, is_store: bool) {
-        if access == Access::NonCoherent {
-            self.require(!is_store, |_| "a write cannot go through the read-only cache".to_owned());
-            self.require(space == Space::Global, |_| "only global memory is read through the read-only cache".to_owned());
+    pub(super) fn access(&mut self, access: Access, ty: TypeId, space: Space, is_store: bool) {
+        match access {
+            Access::Plain | Access::Volatile => {}
+            Access::NonCoherent => {
+                self.require(!is_store, |_| "a write cannot go through the read-only cache".to_owned());
+                self.require(space == Space::Global, |_| "only global memory is read through the read-only cache".to_owned());
+            }
+            Access::Hinted(hint) => {
+                self.require(hint.is_store() == is_store, |_| format!("{} is the other direction", hint.name()));
+                let fits = space == Space::Global && self.module.types.hinted(ty).is_some();
+                self.require(fits, |verifier| format!("{} of {} in {space:?} memory", hint.name(), verifier.display(ty)));
+            }
+        }
+    }
+
+    /// What lies behind a pointer to `volatile` is accessed so.
+    pub(super) fn volatility(&mut self, place: &Place, access: Access) {
+        if let PlaceBase::Deref(pointer) = &place.base {
+            let ty = self.operand(pointer);
+            let fits = !self.module.types.is_volatile(ty) || access == Access::Volatile;
+            self.require(fits, |_| "volatile memory is accessed as if it were not".to_owned());
         }
     }
 }

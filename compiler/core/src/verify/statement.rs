@@ -81,13 +81,15 @@ impl Verifier<'_> {
                 let target = self.target(*dst);
                 if let (Some((ty, space, _)), Some(target)) = (self.place(place), target) {
                     self.same_type(ty, target, "what is read");
-                    self.access(*access, space, false);
+                    self.access(*access, ty, space, false);
+                    self.volatility(place, *access);
                 }
             }
             StatementKind::Store { place, value, access } => {
                 if let Some((ty, space, writable)) = self.place(place) {
                     self.require(writable, |_| "read-only memory is written".to_owned());
-                    self.access(*access, space, true);
+                    self.access(*access, ty, space, true);
+                    self.volatility(place, *access);
                     self.require_value_type(ty, "what is written");
                     self.operand_of(value, ty, "what is written");
                 }

@@ -5,7 +5,7 @@ use super::block;
 use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Work};
 use super::limits::{self, Limits};
 use super::memory::{self, Memory};
-use super::races::{Races, Sync, Where};
+use super::races::{Kind, Races, Sync, Where};
 use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
 use crate::address::{Region, region};
@@ -258,7 +258,8 @@ impl Machine {
             }
             if let (Some(races), Some((at, me))) = (&mut self.races, &follow) {
                 for access in reads.into_iter().chain([writes]) {
-                    races.access(access, None, *at, me, &self.graph);
+                    let kind = if access.write { Kind::Write } else { Kind::Read };
+                    races.access(access, kind, *at, me, &self.graph);
                 }
             }
         }

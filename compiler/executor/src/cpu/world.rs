@@ -4,7 +4,7 @@ use super::block::{BlockState, ThreadState};
 use super::graph::{Grid, Submission, Work};
 use super::limits;
 use super::machine::{Machine, Run};
-use super::races::{Races, Subject, Where};
+use super::races::{Kind, Races, Subject, Where};
 use crate::address::{Region, region, shared_base};
 use crate::atomic;
 use crate::code::{Atomic, Effect, Launch};
@@ -55,13 +55,34 @@ impl<const TRACK: bool> World<'_, TRACK> {
     }
 
     /// Checks an access for races, where that is wanted.
-    fn track(&mut self, access: Access, scope: Option<MemoryScope>) {
+    fn track(&mut self, access: Access, kind: Kind) {
         if TRACK {
             let at = self.place();
             if let Some(races) = &mut self.machine.races {
-                races.access(access, scope, at, &self.me.sync, &self.machine.graph);
+                races.access(access, kind, at, &self.me.sync, &self.machine.graph);
+                if kind.is_strong() {
+                    races.atomic(access.address, access.write, &mut self.me.sync);
+                }
             }
         }
+    }
+
+    fn read_memory(&mut self, address: u64, into: &mut [u8], kind: Kind) -> Step {
+        let access = Access { address, size: into.len() as u64, write: false };
+        into.copy_from_slice(self.memory(access)?);
+        self.track(access, kind);
+        Ok(())
+    }
+
+    fn write_memory(&mut self, address: u64, from: &[u8], kind: Kind) -> Step {
+        let access = Access { address, size: from.len() as u64, write: true };
+        let bytes = self.memory(access)?;
+        if *bytes != *from {
+            bytes.copy_from_slice(from);
+            self.machine.changes += 1;
+        }
+        self.track(access, kind);
+        Ok(())
     }
 
     fn shared(&mut self, access: Access) -> Step<&mut [u8]> {
@@ -279,10 +300,8 @@ impl<const TRACK: bool> World<'_, TRACK> {
         let new = atomic::apply(atomic, old, value, desired);
         write_bits(bytes, size, 0, new);
         self.machine.changes += u64::from(new != old);
-        self.track(access, Some(atomic.scope));
-        if TRACK && let Some(races) = &mut self.machine.races {
-            races.atomic(access.address, &mut self.me.sync);
-        }
+        let is_block = atomic.scope == MemoryScope::Block;
+        self.track(access, if is_block { Kind::BlockAtomic } else { Kind::Atomic });
         if let Some(dst) = atomic.dst {
             write_bits(locals.slots, size, dst, old);
         }
@@ -312,10 +331,17 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
     }
 
     fn load(&mut self, address: u64, into: &mut [u8]) -> Step {
-        let access = Access { address, size: into.len() as u64, write: false };
-        into.copy_from_slice(self.memory(access)?);
-        self.track(access, None);
-        Ok(())
+        self.read_memory(address, into, Kind::Read)
+    }
+
+    // PTX ISA, "ld": a volatile access is a relaxed one of the whole system
+    fn load_volatile(&mut self, address: u64, into: &mut [u8], scalar: bool) -> Step {
+        self.read_memory(address, into, Kind::VolatileRead)?;
+        if scalar { self.check_written(Access { address, size: into.len() as u64, write: false }) } else { Ok(()) }
+    }
+
+    fn store_volatile(&mut self, address: u64, from: &[u8]) -> Step {
+        self.write_memory(address, from, Kind::VolatileWrite)
     }
 
     fn load_array<const N: usize>(&mut self, address: u64) -> Step<[u8; N]> {
@@ -327,14 +353,7 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
     }
 
     fn store(&mut self, address: u64, from: &[u8]) -> Step {
-        let access = Access { address, size: from.len() as u64, write: true };
-        let bytes = self.memory(access)?;
-        if *bytes != *from {
-            bytes.copy_from_slice(from);
-            self.machine.changes += 1;
-        }
-        self.track(access, None);
-        Ok(())
+        self.write_memory(address, from, Kind::Write)
     }
 
     fn register(&mut self, register: Register) -> u64 {

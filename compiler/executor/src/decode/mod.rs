@@ -13,7 +13,7 @@ mod value;
 
 use crate::code::{Code, Extent, Kind, Op, Slot, Switch};
 use crate::program::{Program, Variable};
-use cdp_core::ir::{Function, LocalId, Module, Operand, PlaceBase, StatementKind, Terminator, TerminatorKind};
+use cdp_core::ir::{Access, Function, LocalId, Module, Operand, PlaceBase, StatementKind, Terminator, TerminatorKind};
 use cdp_core::source::Span;
 use cdp_core::types::layout::{PointerWidth, round_up};
 use cdp_core::types::{Int, Type, TypeId, TypeTable};
@@ -242,8 +242,8 @@ impl<'a> Decoder<'a> {
     fn statement(&mut self, statement: &StatementKind) {
         match statement {
             StatementKind::Assign { dst, value } => self.assign(*dst, value),
-            StatementKind::Load { dst, place, .. } => self.load(*dst, place),
-            StatementKind::Store { place, value, .. } => self.store(place, value),
+            StatementKind::Load { dst, place, access } => self.load(*dst, place, *access == Access::Volatile),
+            StatementKind::Store { place, value, access } => self.store(place, value, *access == Access::Volatile),
             StatementKind::Call { dst, function, args } => self.call(*dst, *function, args),
             other => self.effect(other),
         }
@@ -320,10 +320,11 @@ impl<'a> Decoder<'a> {
         dst.is_some_and(|dst| self.reads.get(dst.index()).is_some_and(|reads| *reads > 0))
     }
 
-    fn extent(&mut self, ty: TypeId) -> u32 {
+    fn extent(&mut self, ty: TypeId, volatile: bool) -> u32 {
         let layout = self.module.types.layout(ty, WIDTH);
         let table = index32(self.code.extents.len());
-        self.code.extents.push(Extent { size: u32::try_from(layout.size).unwrap_or(u32::MAX), align: layout.align });
+        let size = u32::try_from(layout.size).unwrap_or(u32::MAX);
+        self.code.extents.push(Extent { size, align: layout.align, volatile, scalar: self.kind(ty).is_some() });
         table
     }
 }

@@ -117,19 +117,19 @@ impl Decoder<'_> {
         self.push(Op::Index { int, d, a, i, table });
     }
 
-    pub(super) fn load(&mut self, dst: LocalId, place: &Place) {
+    pub(super) fn load(&mut self, dst: LocalId, place: &Place, volatile: bool) {
         let d = self.slot(dst).offset;
         let (spot, ty) = self.place(place);
         match spot {
             Spot::Frame(a) => self.copy(d, a, self.size(ty)),
             Spot::Memory { address: a, bytes } => {
                 let Some(bytes) = self.short(bytes) else { return };
-                let op = match self.kind(ty).map(Kind::size) {
+                let op = match self.kind(ty).map(Kind::size).filter(|_| !volatile) {
                     Some(1) => Op::Load1 { d, a, bytes },
                     Some(2) => Op::Load2 { d, a, bytes },
                     Some(4) => Op::Load4 { d, a, bytes },
                     Some(8) => Op::Load8 { d, a, bytes },
-                    _ => Op::Load { d, a, bytes, table: self.extent(ty) },
+                    _ => Op::Load { d, a, bytes, table: self.extent(ty, volatile) },
                 };
                 self.push(op);
             }
@@ -137,19 +137,19 @@ impl Decoder<'_> {
         }
     }
 
-    pub(super) fn store(&mut self, place: &Place, value: &Operand) {
+    pub(super) fn store(&mut self, place: &Place, value: &Operand, volatile: bool) {
         let (spot, ty) = self.place(place);
         let b = self.operand(value);
         match spot {
             Spot::Frame(d) => self.copy(d, b, self.size(ty)),
             Spot::Memory { address: a, bytes } => {
                 let Some(bytes) = self.short(bytes) else { return };
-                let op = match self.kind(ty).map(Kind::size) {
+                let op = match self.kind(ty).map(Kind::size).filter(|_| !volatile) {
                     Some(1) => Op::Store1 { a, b, bytes },
                     Some(2) => Op::Store2 { a, b, bytes },
                     Some(4) => Op::Store4 { a, b, bytes },
                     Some(8) => Op::Store8 { a, b, bytes },
-                    _ => Op::Store { a, b, bytes, table: self.extent(ty) },
+                    _ => Op::Store { a, b, bytes, table: self.extent(ty, volatile) },
                 };
                 self.push(op);
             }

@@ -43,6 +43,14 @@ pub(crate) trait Environment {
     fn store_array<const N: usize>(&mut self, address: u64, bytes: [u8; N]) -> Step {
         self.store(address, &bytes)
     }
+    /// A `volatile` read: no race with other volatile and atomic accesses.
+    fn load_volatile(&mut self, address: u64, into: &mut [u8], _scalar: bool) -> Step {
+        self.load(address, into)
+    }
+    /// A `volatile` write.
+    fn store_volatile(&mut self, address: u64, from: &[u8]) -> Step {
+        self.store(address, from)
+    }
     /// A special register's value.
     fn register(&mut self, register: Register) -> u64;
     /// Where a variable lies.
@@ -524,6 +532,7 @@ fn load_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, d: u32
         return locals.load_into(address, d, extent.size);
     }
     match locals.bytes_mut(d, extent.size) {
+        Some(into) if extent.volatile => environment.load_volatile(address, into, extent.scalar),
         Some(into) => environment.load(address, into),
         None => Ok(()),
     }
@@ -539,6 +548,7 @@ fn store_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, a: u3
         return locals.store_from(address, b, extent.size);
     }
     match locals.bytes(b, extent.size) {
+        Some(from) if extent.volatile => environment.store_volatile(address, from),
         Some(from) => environment.store(address, from),
         None => Ok(()),
     }

@@ -41,7 +41,7 @@ mod tests;
 pub use parse::{ParseError, parse};
 pub use print::print;
 
-use crate::builtins::MemoryScope;
+use crate::builtins::{CacheHint, MemoryScope};
 use crate::ir::{Access, BinaryOp, CastKind, UnaryOp};
 
 /// Types, and constants, may lie in each other this deep.
@@ -84,8 +84,20 @@ const CASTS: [(&str, CastKind); 10] = [
 const SCOPES: [(&str, MemoryScope); 3] =
     [("block", MemoryScope::Block), ("device", MemoryScope::Device), ("system", MemoryScope::System)];
 
-const ACCESSES: [(&str, Access); 3] =
-    [("plain", Access::Plain), ("volatile", Access::Volatile), ("noncoherent", Access::NonCoherent)];
+const ACCESSES: [(&str, Access); 12] = [
+    ("plain", Access::Plain),
+    ("volatile", Access::Volatile),
+    ("noncoherent", Access::NonCoherent),
+    ("load_ca", Access::Hinted(CacheHint::LoadAll)),
+    ("load_cg", Access::Hinted(CacheHint::LoadGlobal)),
+    ("load_cs", Access::Hinted(CacheHint::LoadStreaming)),
+    ("load_lu", Access::Hinted(CacheHint::LoadLastUse)),
+    ("load_cv", Access::Hinted(CacheHint::LoadVolatile)),
+    ("store_wb", Access::Hinted(CacheHint::StoreBack)),
+    ("store_cg", Access::Hinted(CacheHint::StoreGlobal)),
+    ("store_cs", Access::Hinted(CacheHint::StoreStreaming)),
+    ("store_wt", Access::Hinted(CacheHint::StoreThrough)),
+];
 
 /// The word for a value in one of the tables above.
 fn word<T: PartialEq>(table: &'static [(&'static str, T)], value: &T) -> &'static str {

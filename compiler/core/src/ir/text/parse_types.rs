@@ -25,7 +25,7 @@ const SPACES: [(&str, Space); 4] =
 /// Whether a structure's name would be taken for something else in the place of a type.
 pub(super) fn is_reserved(name: &str) -> bool {
     let is_space = SPACES.iter().any(|(space, _)| *space == name);
-    is_space || name == "const" || builtin(name).is_some()
+    is_space || matches!(name, "const" | "volatile") || builtin(name).is_some()
 }
 
 /// A scalar, vector or other built-in type.
@@ -66,8 +66,9 @@ impl Parser<'_> {
                 self.skip();
             }
             let constant = self.eat_word("const");
+            let volatile = self.eat_word("volatile");
             let pointee = self.ty_within(depth + 1)?;
-            return Ok(self.module.types.pointer(space.unwrap_or(Space::Generic), pointee, constant));
+            return Ok(self.module.types.qualified_pointer(space.unwrap_or(Space::Generic), pointee, constant, volatile));
         }
         if self.eat("[") {
             let element = self.ty_within(depth + 1)?;

@@ -151,13 +151,14 @@ impl Printer<'_> {
         let types = &self.module.types;
         match types.get(id) {
             Type::Poison => self.put("poison"),
-            Type::Pointer { space, pointee, constant } => {
+            Type::Pointer { space, pointee, constant, volatile } => {
                 self.put("*");
                 if *space != Space::Generic {
                     self.put(space.name());
                     self.put(" ");
                 }
                 self.put(if *constant { "const " } else { "" });
+                self.put(if *volatile { "volatile " } else { "" });
                 self.ty(*pointee);
             }
             Type::Array { element, len } => {

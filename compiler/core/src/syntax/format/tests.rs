@@ -18,6 +18,10 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn spaces() {
     check(
+        "fn  v(p:*  volatile  u32){shared  volatile a:[ u32;2 ];* p=max::[*global   const volatile i32](a,b);}",
+        "fn v(p: *volatile u32) { shared volatile a: [u32; 2]; *p = max::[*global const volatile i32](a, b); }\n",
+    );
+    check(
         "fn  f ( a:i32 , p : * global const f32 )->f32{ return -a as f32*p [ 0 ]+ ( 1.0 ) ; }",
         "fn f(a: i32, p: *global const f32) -> f32 { return -a as f32 * p[0] + (1.0); }\n",
     );

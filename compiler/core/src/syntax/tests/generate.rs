@@ -78,7 +78,8 @@ impl Writer {
             }
             10 => {
                 self.token("y");
-                self.tokens("as * global const f32");
+                let ty = ["as * global const f32", "as * const volatile f32", "as * volatile f32"][self.roll(3) as usize];
+                self.tokens(ty);
             }
             11 => {
                 self.tokens("( if");
@@ -219,6 +220,7 @@ impl Writer {
                 self.expr(3);
                 self.tokens("} ;");
             }
+            3 if self.roll(2) == 0 => self.tokens("global volatile var flag : u32 ;"),
             3 => self.tokens("global var launched : u32 = 0 ;"),
             4 => self.tokens("@ restrict extern kernel other ( x : * global const f32 ) ;"),
             5 => self.tokens("import \"other.cdp\" ;"),

@@ -18,9 +18,11 @@ fn path(path: &Path) -> String {
 fn ty(ty: &TypeExpr) -> String {
     match &ty.kind {
         TypeKind::Path(name) => path(name),
-        TypeKind::Pointer { space, is_const, pointee } => {
+        TypeKind::Pointer { space, qualifiers, pointee } => {
             let space = space.map_or(String::new(), |space| format!("{} ", space.name()));
-            format!("*{space}{}{}", if *is_const { "const " } else { "" }, self::ty(pointee))
+            let constant = if qualifiers.is_const { "const " } else { "" };
+            let volatile = if qualifiers.is_volatile { "volatile " } else { "" };
+            format!("*{space}{constant}{volatile}{}", self::ty(pointee))
         }
         TypeKind::Array { element, length } => format!("[{}; {}]", self::ty(element), show(length)),
         TypeKind::DynamicArray(element) => format!("[{}]", self::ty(element)),

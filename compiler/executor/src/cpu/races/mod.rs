@@ -24,7 +24,8 @@ use super::graph::{Graph, NodeId};
 use crate::fault::{Access, Allocation};
 use cdp_core::builtins::MemoryScope;
 use order::{Known, Location};
-use shadow::{Kind, Shadow, Touch};
+pub(super) use shadow::Kind;
+use shadow::{Shadow, Touch};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -130,13 +131,7 @@ impl Races {
     }
 
     /// Checks an access against those before it, and remembers it.
-    pub(super) fn access(&mut self, access: Access, scope: Option<MemoryScope>, at: Where, me: &Sync, graph: &Graph) {
-        let kind = match (scope, access.write) {
-            (Some(MemoryScope::Block), _) => Kind::BlockAtomic,
-            (Some(_), _) => Kind::Atomic,
-            (None, true) => Kind::Write,
-            (None, false) => Kind::Read,
-        };
+    pub(super) fn access(&mut self, access: Access, kind: Kind, at: Where, me: &Sync, graph: &Graph) {
         self.touch(access, kind, Subject::Memory, at, me, graph);
     }
 
@@ -199,11 +194,11 @@ impl Races {
         me.clock += 1;
     }
 
-    /// An atomic operation: it hands on what was fenced, and takes what others handed on there.
-    pub(super) fn atomic(&mut self, address: u64, me: &mut Sync) {
+    /// An atomic operation, or a `volatile` access: where it writes it hands on what was fenced, and it takes what others handed on there.
+    pub(super) fn atomic(&mut self, address: u64, writes: bool, me: &mut Sync) {
         let id = match self.released_at.get(&address) {
             Some(id) => *id,
-            None if me.released.is_none() => return,
+            None if !writes || me.released.is_none() => return,
             None => {
                 let id = u32::try_from(self.locations.len()).unwrap_or(u32::MAX);
                 self.locations.push(Location::default());
@@ -213,7 +208,7 @@ impl Races {
         };
         let Some(location) = self.locations.get_mut(id as usize) else { return };
         let before = location.len();
-        if let Some((point, block_only)) = &me.released {
+        if let Some((point, block_only)) = me.released.as_ref().filter(|_| writes) {
             location.release(point, *block_only, id);
         }
         if before > 0 {

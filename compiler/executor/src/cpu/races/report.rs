@@ -138,16 +138,18 @@ fn beside_launch(above: &Place, below: NodeId, graph: &Graph) -> Relation {
 impl Kind {
     const fn noun(self) -> &'static str {
         match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Atomic | Self::BlockAtomic => "atomic operation",
+            Self::Read => "a read",
+            Self::Write => "a write",
+            Self::VolatileRead => "a volatile read",
+            Self::VolatileWrite => "a volatile write",
+            Self::Atomic | Self::BlockAtomic => "an atomic operation",
         }
     }
 
     const fn done(self) -> &'static str {
         match self {
-            Self::Read => "read",
-            Self::Write => "written",
+            Self::Read | Self::VolatileRead => "read",
+            Self::Write | Self::VolatileWrite => "written",
             Self::Atomic | Self::BlockAtomic => "changed atomically",
         }
     }
@@ -245,7 +247,7 @@ impl Race {
             Subject::Event => return self.of_an_event(program, earlier, later, who),
         }
         let (help, guide) = self.relation.help();
-        let message = format!("a {} and a {} of the same memory race", self.earlier.kind.noun(), self.later.kind.noun());
+        let message = format!("{} and {} of the same memory race", self.earlier.kind.noun(), self.later.kind.noun());
         let done = |party: &Party| format!("{} here by {}", party.kind.done(), who(party));
         Diagnostic::new(Code::E0740, later, message)
             .label(done(&self.later))

@@ -7,17 +7,24 @@ use std::collections::HashMap;
 
 /// How memory was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::cpu) enum Kind {
     Read,
     Write,
     Atomic,
     /// An atomic operation with the scope of the block.
     BlockAtomic,
+    VolatileRead,
+    VolatileWrite,
 }
 
 impl Kind {
-    pub(super) const fn is_atomic(self) -> bool {
-        matches!(self, Self::Atomic | Self::BlockAtomic)
+    /// PTX ISA, "Memory Consistency Model": such accesses do not race with each other.
+    pub(in crate::cpu) const fn is_strong(self) -> bool {
+        matches!(self, Self::Atomic | Self::BlockAtomic | Self::VolatileRead | Self::VolatileWrite)
+    }
+
+    const fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::VolatileRead)
     }
 }
 
@@ -41,8 +48,8 @@ impl Touch {
     /// Whether the two, unordered, are a race.
     pub(super) fn conflicts(&self, later: &Self, same_block: bool) -> bool {
         match (self.kind, later.kind) {
-            (Kind::Read, Kind::Read) => false,
-            (a, b) if a.is_atomic() && b.is_atomic() => !same_block && (a == Kind::BlockAtomic || b == Kind::BlockAtomic),
+            (a, b) if a.is_read() && b.is_read() => false,
+            (a, b) if a.is_strong() && b.is_strong() => !same_block && (a == Kind::BlockAtomic || b == Kind::BlockAtomic),
             _ => true,
         }
     }
@@ -66,8 +73,8 @@ impl Touch {
     /// Whether it need not be kept beside a later one that it is ordered before: whoever races with it races with that one, too.
     fn is_covered_by(&self, later: &Self) -> bool {
         match (self.kind, later.kind) {
-            (Kind::Read, Kind::Read) | (Kind::Atomic, Kind::Atomic) => true,
             (Kind::BlockAtomic, Kind::BlockAtomic) => self.first == later.first,
+            (earlier, later) if earlier == later => true,
             _ => false,
         }
     }
@@ -174,18 +181,8 @@ impl Cell {
                 });
                 *self = Self { write: Some(touch), recent: None, others: Vec::new() };
             }
-            Kind::Read => {
-                // only atomic operations can be at odds with a read
-                self.check(|earlier| earlier.kind.is_atomic(), ordered);
-                self.add(touch, ordered);
-            }
-            Kind::Atomic | Kind::BlockAtomic => {
-                self.check(
-                    |earlier| {
-                        earlier.kind == Kind::Read || earlier.kind == Kind::BlockAtomic || touch.kind == Kind::BlockAtomic
-                    },
-                    ordered,
-                );
+            _ => {
+                self.check(|earlier| earlier.conflicts(&touch, false), ordered);
                 self.add(touch, ordered);
             }
         }

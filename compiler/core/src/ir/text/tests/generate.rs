@@ -1,6 +1,7 @@
 //! Modules out of nothing but a number: any shape, right or wrong.
 
 use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
+use crate::ir::text::ACCESSES;
 use crate::ir::*;
 use crate::source::{FileId, Span};
 use crate::types::{EnumDef, Field, Float, Int, Scalar, Space, StructDef, Type, TypeId};
@@ -106,7 +107,7 @@ fn add_type(g: &mut Generator, module: &mut Module) {
     let element = any_type(g, module);
     let spaces = [Space::Global, Space::Constant, Space::Shared, Space::Local, Space::Generic];
     let ty = match g.below(6) {
-        0 | 1 => Type::Pointer { space: g.pick(&spaces), pointee: element, constant: g.flag() },
+        0 | 1 => Type::Pointer { space: g.pick(&spaces), pointee: element, constant: g.flag(), volatile: g.flag() },
         2 => Type::Array { element, len: g.number() },
         3 => Type::Unsized { element },
         4 => {
@@ -215,7 +216,7 @@ fn rvalue(g: &mut Generator, module: &Module) -> Rvalue {
 
 fn statement(g: &mut Generator, module: &Module) -> StatementKind {
     let scopes = [MemoryScope::Block, MemoryScope::Device, MemoryScope::System];
-    let accesses = [Access::Plain, Access::Volatile, Access::NonCoherent];
+    let accesses = ACCESSES.map(|(_, access)| access);
     let dst = g.maybe(local);
     match g.below(15) {
         0 | 1 => StatementKind::Assign { dst: local(g), value: rvalue(g, module) },
