@@ -17,5 +17,6 @@ pub mod compile;
 pub mod data;
 pub mod defect;
 pub mod execute;
+pub mod generate;
 pub mod hostile;
 pub mod index;
