@@ -126,6 +126,11 @@ pub enum FaultKind {
         /// Where others wait, if that is another barrier.
         other: Option<Span>,
     },
+    /// A copy's areas have bytes in common.
+    Overlap {
+        /// How many of them follow each other first.
+        bytes: u64,
+    },
     /// A stream or event is used as it may not be.
     Handle {
         /// Why not.
@@ -277,6 +282,7 @@ impl FaultKind {
             Self::Barrier { .. } => Code::E0733,
             Self::Handle { .. } => Code::E0734,
             Self::Unsupported(_) => Code::E0735,
+            Self::Overlap { .. } => Code::E0737,
             Self::Output(_) => Code::E0736,
             Self::Unwritten { .. } => Code::E0741,
             Self::Stopped => Code::E0742,
@@ -366,6 +372,9 @@ impl FaultKind {
                     ),
                 }
             }
+            Self::Overlap { bytes: count } => new("a copy between areas that overlap".to_owned())
+                .label(format!("{} in common", bytes(*count)))
+                .help("copy to another place first, or let a kernel move the bytes in an order that works"),
             Self::Handle { text, destroyed } => {
                 let diagnostic = new((*text).to_owned()).label("used here");
                 match destroyed {

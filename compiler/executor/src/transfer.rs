@@ -79,6 +79,33 @@ impl Transfer {
         })
     }
 
+    /// The first bytes that are both copied from and copied to: where, and how many.
+    pub(crate) fn overlap(&self) -> Option<(u64, u64)> {
+        let mut sides = (Vec::new(), Vec::new());
+        for row in self.rows() {
+            sides.0.push(row.from?);
+            sides.1.push(row.to);
+        }
+        let (mut from, mut to) = sides;
+        from.sort_unstable();
+        to.sort_unstable();
+        let mut to = to.into_iter().peekable();
+        for from in from {
+            // rows of one side do not reach into each other
+            while to.peek().is_some_and(|to| to.saturating_add(self.width) <= from) {
+                to.next();
+            }
+            let first = to.peek().map(|to| from.max(*to));
+            let end = to.peek().map(|to| from.min(*to).saturating_add(self.width));
+            if let (Some(first), Some(end)) = (first, end)
+                && first < end
+            {
+                return Some((first, end - first));
+            }
+        }
+        None
+    }
+
     /// The byte that is filled with; 0 for a copy.
     pub(crate) const fn value(&self) -> u8 {
         match self.from {
@@ -188,6 +215,25 @@ mod tests {
         assert_eq!(request.transfer.rows().map(|row| row.to).collect::<Vec<_>>(), [1000, 1016, 1064, 1080]);
         assert_eq!(request.transfer.value(), 0x5a);
         assert_eq!(request.stream, 9);
+    }
+
+    #[test]
+    fn areas_that_overlap_are_found() {
+        let copy = |to, from, bytes| Transfer::copy(to, from, bytes).overlap();
+        assert_eq!(copy(1000, 2000, 1000), None);
+        assert_eq!(copy(1000, 1999, 1000), Some((1999, 1)));
+        assert_eq!(copy(1999, 1000, 1000), Some((1999, 1)));
+        assert_eq!(copy(1000, 1000, 8), Some((1000, 8)));
+        assert_eq!(Transfer::fill(1000, 0, 8).overlap(), None);
+        // columns of one matrix
+        let columns = |to| {
+            let request = request(RuntimeFn::Memcpy2DAsync, &words(&[to, 16, 1000, 16, 8, 3, 3, 0]), &[]);
+            request.unwrap().unwrap().transfer.overlap()
+        };
+        assert_eq!(columns(1008), None);
+        assert_eq!(columns(1004), Some((1004, 4)));
+        assert_eq!(columns(1036), Some((1036, 4)));
+        assert_eq!(columns(1040), None);
     }
 
     #[test]

@@ -178,6 +178,7 @@ codes! {
     E0734 "stream or event used as it may not be";
     E0735 "not available in the reference executor";
     E0736 "output cannot be written";
+    E0737 "copy between areas that overlap";
     E0740 "two accesses race";
     E0741 "read of memory that was never written";
     E0742 "stopped from outside";

@@ -288,6 +288,9 @@ impl<const TRACK: bool> World<'_, TRACK> {
                 }
             }
         }
+        if let Some((_, bytes)) = request.transfer.overlap() {
+            return Err(Box::new(FaultKind::Overlap { bytes }));
+        }
         self.submit(Work::Transfer(request.transfer), target, span);
         Ok(0)
     }

@@ -240,6 +240,9 @@ impl<'a> World<'a> {
                 }
             }
         }
+        if let Some((_, bytes)) = request.transfer.overlap() {
+            return Err(Box::new(FaultKind::Overlap { bytes }));
+        }
         let mut error = self.memory.flush(self.device);
         for row in request.transfer.rows() {
             if error != 0 {

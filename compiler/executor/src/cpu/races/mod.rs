@@ -142,7 +142,10 @@ impl Races {
     }
 
     fn touch(&mut self, access: Access, kind: Kind, subject: Subject, at: Where, me: &Sync, graph: &Graph) {
-        let Some(now) = self.now(kind, at, me) else { return };
+        let Some(mut now) = self.now(kind, at, me) else { return };
+        if matches!(kind, Kind::Atomic | Kind::BlockAtomic) {
+            now.touch.width = access.size as u8;
+        }
         let Self { shadow, blocks, locations, known, seen, .. } = self;
         let mut order = order::Order { blocks, locations, known, graph };
         let mut conflict = None;
@@ -183,7 +186,7 @@ impl Races {
     fn now<'a>(&self, kind: Kind, at: Where, me: &'a Sync) -> Option<Now<'a>> {
         let block = self.blocks.get(at.block as usize).copied()?;
         let lanes = 1 << (me.thread - me.first);
-        let touch = Touch { first: me.first, lanes, clock: me.clock, epoch: at.epoch, site: at.site, kind };
+        let touch = Touch { first: me.first, lanes, clock: me.clock, epoch: at.epoch, site: at.site, kind, width: 0 };
         Some(Now { touch, block, at, me })
     }
 

@@ -42,6 +42,8 @@ pub(super) struct Touch {
     /// The step.
     pub site: u32,
     pub kind: Kind,
+    /// Bytes of an atomic operation: those of two widths are not atomic with each other (PTX ISA, "Memory Consistency Model"). 0 for others.
+    pub width: u8,
 }
 
 impl Touch {
@@ -49,14 +51,17 @@ impl Touch {
     pub(super) fn conflicts(&self, later: &Self, same_block: bool) -> bool {
         match (self.kind, later.kind) {
             (a, b) if a.is_read() && b.is_read() => false,
-            (a, b) if a.is_strong() && b.is_strong() => !same_block && (a == Kind::BlockAtomic || b == Kind::BlockAtomic),
+            (a, b) if a.is_strong() && b.is_strong() => {
+                let widths = self.width != 0 && later.width != 0 && self.width != later.width;
+                widths || (!same_block && (a == Kind::BlockAtomic || b == Kind::BlockAtomic))
+            }
             _ => true,
         }
     }
 
     /// Whether both are of one warp between two barriers of its block, and of one kind.
     fn is_like(&self, other: &Self) -> bool {
-        self.first == other.first && self.epoch == other.epoch && self.kind == other.kind
+        self.first == other.first && self.epoch == other.epoch && self.kind == other.kind && self.width == other.width
     }
 
     /// Takes a later one in that is like it; whether it could. Lanes share a
@@ -73,8 +78,8 @@ impl Touch {
     /// Whether it need not be kept beside a later one that it is ordered before: whoever races with it races with that one, too.
     fn is_covered_by(&self, later: &Self) -> bool {
         match (self.kind, later.kind) {
-            (Kind::BlockAtomic, Kind::BlockAtomic) => self.first == later.first,
-            (earlier, later) if earlier == later => true,
+            (Kind::BlockAtomic, Kind::BlockAtomic) => self.width == later.width && self.first == later.first,
+            (earlier_kind, later_kind) if earlier_kind == later_kind => self.width == later.width,
             _ => false,
         }
     }
@@ -230,7 +235,8 @@ mod tests {
     use super::*;
 
     fn touch(first: u32, kind: Kind) -> Touch {
-        Touch { first, lanes: 1, clock: 0, epoch: 0, site: first, kind }
+        let width = if matches!(kind, Kind::Atomic | Kind::BlockAtomic) { 4 } else { 0 };
+        Touch { first, lanes: 1, clock: 0, epoch: 0, site: first, kind, width }
     }
 
     fn conflicts(shadow: &mut Shadow, address: u64, size: u64, new: Touch) -> Vec<u32> {
