@@ -161,7 +161,14 @@ mod tests {
     fn manifest(params: &[(u32, u32, u32)]) -> Manifest {
         let list = params.iter().enumerate();
         let params = list
-            .map(|(i, &(offset, size, align))| Param { name: format!("p{i}"), ty: "T".into(), offset, size, align })
+            .map(|(i, &(offset, size, align))| Param {
+                name: format!("p{i}"),
+                ty: "T".into(),
+                offset,
+                size,
+                align,
+                doc: String::new(),
+            })
             .collect();
         Manifest {
             kernels: vec![Kernel { name: "k".into(), symbol: "k".into(), params, ..Kernel::default() }],
@@ -211,8 +218,8 @@ mod tests {
             stores: vec![Store { offset: 0, size: 4 }],
             ..LaunchSite::default()
         });
-        m.globals.push(Global { name: "g".into(), symbol: "g".into(), size: 8 });
-        m.globals.push(Global { name: "h".into(), symbol: "h".into(), size: 8 });
+        m.globals.push(Global { name: "g".into(), symbol: "g".into(), size: 8, ..Global::default() });
+        m.globals.push(Global { name: "h".into(), symbol: "h".into(), size: 8, ..Global::default() });
         let text = problem(&m, &cubin(&[(0, 8)]));
         for part in ["launch of `k` in `parent` at a.cdp:7", "8 bytes for the compiler and 4", "no such variable"] {
             assert!(text.contains(part), "{part} in {text}");

@@ -18,6 +18,26 @@
 //!
 //! `examples/host.rs` is a complete host program.
 
+/// The bindings and the cubin that a build script made of `NAME.cdp` with the crate `cdp-build`, as a module: its types, `Kernels`, `MANIFEST`,
+/// and `CUBIN`.
+///
+/// ```ignore
+/// cdp_runtime::include_cdp!(rows);
+/// ```
+#[macro_export]
+macro_rules! include_cdp {
+    ($name:ident) => {
+        #[doc = concat!("Bindings of `", stringify!($name), ".cdp`.")]
+        #[allow(missing_docs, reason = "what the source does not document")]
+        pub mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+
+            /// The compiled kernels.
+            pub const CUBIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".cubin"));
+        }
+    };
+}
+
 pub mod arch;
 pub mod cubin;
 pub mod error;
@@ -35,6 +55,8 @@ pub use error::{Error, Result};
 pub use gpu::{Context, DeviceBuffer, DevicePtr, Dim3, Event, LaunchConfig, Stream};
 pub use link::{Cubin, Input, LinkOptions, Linker};
 pub use manifest::{Limits, Manifest};
-pub use session::arg::{Arg, Bytes};
+pub use session::arg::{Arg, Bytes, Kind};
+pub use session::value::{self, Value};
+pub use session::vector;
 pub use session::{LoadOptions, Module, Runtime, RuntimeOptions};
 pub use toolkit::{Component, Search, Toolkit};

@@ -22,6 +22,15 @@ pub struct Manifest {
     pub launch_sites: Vec<LaunchSite>,
     /// The variables in global and constant memory.
     pub globals: Vec<Global>,
+    /// The structures that parameters and variables are made of or point to; each stands behind those that it contains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub structs: Vec<Struct>,
+    /// The vectors among their parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vectors: Vec<Vector>,
+    /// The enumerations among their parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub enums: Vec<Enum>,
     /// Limits to set before anything runs.
     pub limits: Limits,
     /// The symbol of a `u64` global variable into which the code adds, atomically and before every `printf`, at least the bytes that the call
@@ -46,9 +55,12 @@ pub struct Kernel {
     /// Fewest blocks a multiprocessor should hold, from `@launch_bounds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_blocks: Option<u32>,
-    /// Whether it uses dynamic shared memory.
+    /// Whether it, or a function that it calls, uses dynamic shared memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dynamic_shared: bool,
+    /// Its documentation, lines separated by `\n`; empty without any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
 }
 
 /// A parameter: sizes and offsets in bytes.
@@ -66,6 +78,9 @@ pub struct Param {
     pub size: u32,
     /// At most 16.
     pub align: u32,
+    /// Its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
 }
 
 /// Which pair of device runtime calls a launch uses; programming guide 4.18.6.
@@ -119,6 +134,94 @@ pub struct Global {
     pub symbol: String,
     /// Bytes.
     pub size: u64,
+    /// Its type as the source writes it; empty when it is not known.
+    #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
+    pub ty: String,
+    /// Whether it is in constant memory, which only a host may write.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub constant: bool,
+    /// Its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+}
+
+/// A structure, in C layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Struct {
+    /// As the source calls it, for an instance of a generic one `Pair[f32]`.
+    pub name: String,
+    /// Bytes, padding at the end included.
+    pub size: u64,
+    /// A power of two.
+    pub align: u32,
+    /// In order.
+    pub fields: Vec<Field>,
+    /// Its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+}
+
+/// A field of a structure: offsets and sizes in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type as the source writes it.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// From the start of the structure.
+    pub offset: u64,
+    /// Of the type.
+    pub size: u64,
+    /// That it has here: its type's, or more by `@align`.
+    pub align: u32,
+    /// Its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+}
+
+/// Two to four lanes, as CUDA lays them out (programming guide, "Built-in Vector Types").
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vector {
+    /// As the source calls it: `f32x3`.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Bytes, without padding between the lanes.
+    pub size: u32,
+    /// One lane's for three lanes, else at most 16.
+    pub align: u32,
+}
+
+/// An enumeration: an integer with names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enum {
+    /// As the source calls it.
+    pub name: String,
+    /// The integer, for example `u8`.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// In order.
+    pub members: Vec<Member>,
+    /// Its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+}
+
+/// A name of an enumeration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// The name.
+    pub name: String,
+    /// What it stands for.
+    pub value: i128,
+    /// Its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
 }
 
 /// Limits of the context; `None` leaves the driver's default. Programming guide 4.18.5.2.
@@ -204,7 +307,14 @@ mod tests {
             kernels: vec![Kernel {
                 name: "k".into(),
                 symbol: "k".into(),
-                params: vec![Param { name: "x".into(), ty: "*global f32".into(), offset: 0, size: 8, align: 8 }],
+                params: vec![Param {
+                    name: "x".into(),
+                    ty: "*global f32".into(),
+                    offset: 0,
+                    size: 8,
+                    align: 8,
+                    ..Param::default()
+                }],
                 max_threads: Some(128),
                 ..Kernel::default()
             }],
@@ -216,7 +326,31 @@ mod tests {
                 abi: LaunchAbi::V2,
                 stores: vec![Store { offset: 0, size: 8 }],
             }],
-            globals: vec![Global { name: "g".into(), symbol: "g".into(), size: 4 }],
+            globals: vec![Global { name: "g".into(), symbol: "g".into(), size: 4, ty: "E".into(), ..Global::default() }],
+            structs: vec![Struct {
+                name: "Pair[u8]".into(),
+                size: 2,
+                align: 1,
+                fields: vec![Field {
+                    name: "a".into(),
+                    ty: "u8".into(),
+                    offset: 0,
+                    size: 1,
+                    align: 1,
+                    doc: "first\nof two".into(),
+                }],
+                doc: String::new(),
+            }],
+            vectors: vec![Vector { ty: "f32x3".into(), size: 12, align: 4 }],
+            enums: vec![Enum {
+                name: "E".into(),
+                ty: "u64".into(),
+                members: vec![
+                    Member { name: "Most".into(), value: u64::MAX.into(), doc: String::new() },
+                    Member { name: "Least".into(), value: i64::MIN.into(), doc: String::new() },
+                ],
+                doc: String::new(),
+            }],
             limits: Limits { pending_launches: Some(4096), ..Limits::default() },
             printf_counter: None,
         };

@@ -7,6 +7,7 @@
 //! - [`command`]: one module a command
 //! - [`driver`]: source to PTX to cubin, one function a stage
 //! - [`listing`]: reading back what was generated
+//! - [`manifest`], [`bindings`]: what a host must know of a module, as data and as source text of other languages
 //! - [`device`], [`gpu`], [`execute`]: what `host fn`s and tests run on, and running them; [`reference`]: in many orders; [`watch`]: progress,
 //!   Ctrl-C; [`protocol`]: what a process that runs tests tells
 //! - [`input`], [`artefact`], [`report`], [`terminal`]: the rim: reading, writing, showing
@@ -15,6 +16,7 @@
 //! Exit codes: 0 fine, 1 the program or its source is at fault, 2 usage or environment, 101 a fault of the compiler.
 
 mod artefact;
+mod bindings;
 mod cli;
 mod command;
 mod crash;

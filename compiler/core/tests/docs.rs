@@ -327,13 +327,14 @@ fn codes() -> String {
 
 /// Which of our crates each of them uses, outside of its tests.
 fn edges() -> String {
-    const FOLDERS: [(&str, &str); 8] = [
+    const FOLDERS: [(&str, &str); 9] = [
         ("cdp-core", "compiler/core"),
         ("nvptx-builder", "compiler/nvptx-builder"),
         ("cdp-backend", "compiler/backend"),
         ("cdp-executor", "compiler/executor"),
         ("cdp-runtime", "runtime-shim"),
         ("cdpc", "compiler/cdpc"),
+        ("cdp-build", "runtime-shim/cdp-build"),
         ("lang-tests", "lang-tests"),
         ("ptx-golden", "ptx-golden"),
     ];

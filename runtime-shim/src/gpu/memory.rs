@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 
 /// An address in the GPU's global memory. It says nothing about what is there or whether it still exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct DevicePtr(pub u64);
 
 impl DevicePtr {

@@ -1,14 +1,15 @@
 //! Arguments of host launches, and their check.
 
 use crate::error::{Error, Result};
-use crate::gpu::{DeviceBuffer, DevicePtr};
+use crate::gpu::DeviceBuffer;
 use crate::manifest::{Kernel, Param};
+use crate::session::value::{Value, put};
 
 /// What an argument is, as far as it must fit the parameter's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One of the language's scalar types, `i32` and so on.
-    Scalar(&'static str),
+    /// A type by the source's name: `i32`, `f32x3`, a structure of the program.
+    Named(&'static str),
     /// A pointer to global memory, or a generic one.
     Pointer,
     /// Bytes of any type; only their number is checked.
@@ -19,40 +20,18 @@ pub enum Kind {
 pub trait Arg {
     /// What it is.
     fn kind(&self) -> Kind;
-    /// Appends its bytes, little-endian, without padding.
+    /// Appends its bytes, little-endian, padding zero.
     fn write(&self, out: &mut Vec<u8>);
 }
 
-macro_rules! scalars {
-    ($($ty:ty)*) => {$(
-        impl Arg for $ty {
-            fn kind(&self) -> Kind {
-                Kind::Scalar(stringify!($ty))
-            }
-            fn write(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
-            }
-        }
-    )*};
-}
-
-scalars!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
-
-impl Arg for bool {
+impl<T: Value> Arg for T {
     fn kind(&self) -> Kind {
-        Kind::Scalar("bool")
+        T::KIND
     }
     fn write(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(*self));
-    }
-}
-
-impl Arg for DevicePtr {
-    fn kind(&self) -> Kind {
-        Kind::Pointer
-    }
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0.to_le_bytes());
+        let start = out.len();
+        out.resize(start + T::SIZE, 0);
+        put(out, start, self);
     }
 }
 
@@ -61,7 +40,7 @@ impl Arg for DeviceBuffer {
         Kind::Pointer
     }
     fn write(&self, out: &mut Vec<u8>) {
-        self.ptr().write(out);
+        Arg::write(&self.ptr(), out);
     }
 }
 
@@ -107,7 +86,7 @@ pub(super) fn pack(kernel: &Kernel, args: &[&dyn Arg]) -> Result<Vec<u8>> {
 
 fn fits(kind: Kind, param: &Param) -> bool {
     match kind {
-        Kind::Scalar(name) => param.ty == name || (name == "i32" && param.ty == "cudaError_t"),
+        Kind::Named(name) => param.ty == name || (name == "i32" && param.ty == "cudaError_t"),
         Kind::Pointer => {
             let pointee = param.ty.strip_prefix('*');
             pointee.is_some_and(|rest| !["shared ", "local "].iter().any(|space| rest.starts_with(space)))
@@ -118,7 +97,7 @@ fn fits(kind: Kind, param: &Param) -> bool {
 
 fn describe(kind: Kind) -> String {
     match kind {
-        Kind::Scalar(name) => format!("`{name}`"),
+        Kind::Named(name) => format!("`{name}`"),
         Kind::Pointer => "a pointer to device memory".to_owned(),
         Kind::Bytes => "raw bytes".to_owned(),
     }
@@ -132,12 +111,20 @@ pub(super) fn mismatch(kernel: &Kernel, problem: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::DevicePtr;
 
     fn kernel(params: &[(&str, u32, u32)]) -> Kernel {
         let params = params
             .iter()
             .enumerate()
-            .map(|(i, &(ty, offset, size))| Param { name: format!("p{i}"), ty: ty.into(), offset, size, align: 1 })
+            .map(|(i, &(ty, offset, size))| Param {
+                name: format!("p{i}"),
+                ty: ty.into(),
+                offset,
+                size,
+                align: 1,
+                doc: String::new(),
+            })
             .collect();
         Kernel { name: "k".into(), symbol: "k".into(), params, ..Kernel::default() }
     }

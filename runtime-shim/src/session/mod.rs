@@ -18,9 +18,12 @@
 //! - [`Runtime`]: one GPU, one linker.
 //! - [`Module`]: a loaded module with its manifest; launches by the source's names.
 //! - [`arg`]: what can be an argument, and its check against the kernel's parameters.
+//! - [`value`]: values as they lie in the GPU's memory; [`vector`]: those that Rust has no type for.
 
 pub mod arg;
 mod module;
+pub mod value;
+pub mod vector;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -34,6 +37,7 @@ use crate::link::{LinkOptions, Linker};
 use crate::manifest::{Limits, Manifest};
 use crate::toolkit::{Search, Toolkit};
 pub use module::Module;
+use value::Value;
 
 /// Which GPU and toolkit to use.
 #[derive(Clone, Debug, Default)]
@@ -138,6 +142,14 @@ impl Runtime {
     /// [`crate::Error::Cuda`] with 2 when memory is out.
     pub fn alloc(&self, size: usize) -> Result<DeviceBuffer> {
         self.context.alloc(size)
+    }
+
+    /// Values one after the other on the GPU.
+    ///
+    /// # Errors
+    /// [`crate::Error::Cuda`] with 2 when memory is out.
+    pub fn alloc_values<T: Value>(&self, values: &[T]) -> Result<DeviceBuffer> {
+        self.context.alloc_with(&value::to_bytes(values))
     }
 
     /// Waits for everything; device `printf` appears on the standard output.

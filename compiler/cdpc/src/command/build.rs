@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use cdp_runtime::Component;
 
 use crate::artefact::{self, Artefact, Target};
+use crate::bindings;
 use crate::driver::{Build, Generated, Linked};
 use crate::failure::{Failure, Result};
 use crate::input;
@@ -46,6 +47,12 @@ enum Emit {
     Sass,
     /// The manifest: kernels, parameters, launch sites, as JSON
     Layout,
+    /// A header for C and C++ hosts: types, launches
+    Header,
+    /// A module for Rust hosts
+    Rust,
+    /// A module for Python hosts
+    Python,
     /// A Makefile rule
     DepInfo,
 }
@@ -61,6 +68,9 @@ impl Emit {
             Self::Cubin => "cubin",
             Self::Sass => "sass",
             Self::Layout => "json",
+            Self::Header => "h",
+            Self::Rust => "rs",
+            Self::Python => "py",
             Self::DepInfo => "d",
         }
     }
@@ -83,7 +93,8 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             kinds.push(*kind);
         }
     }
-    let targets = targets(args, &kinds)?;
+    let stem = stem(&args.file);
+    let targets = targets(args, &stem, &kinds)?;
     let build = Build::begin(&args.file, &args.compile, reporter, kinds.iter().any(|kind| kind.needs_cubin()))?;
     let texts = kinds.iter().any(|kind| matches!(kind, Emit::LoweredIr | Emit::LlvmIr));
     let code = if kinds.iter().any(|kind| kind.needs_code()) { Some(build.generate(texts)?) } else { None };
@@ -98,14 +109,14 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     for (kind, target) in kinds.iter().zip(&targets) {
         let bytes = match kind {
             Emit::DepInfo => rule(&kinds, &targets, &args.file, &build.file_names()).into_bytes(),
-            _ => bytes(*kind, &build, code.as_ref(), linked.as_ref())?,
+            _ => bytes(*kind, &build, code.as_ref(), linked.as_ref(), &stem)?,
         };
         artefacts.push(Artefact { target: target.clone(), bytes });
     }
     artefact::write_all(&artefacts)
 }
 
-fn bytes(kind: Emit, build: &Build<'_>, code: Option<&Generated>, linked: Option<&Linked>) -> Result<Vec<u8>> {
+fn bytes(kind: Emit, build: &Build<'_>, code: Option<&Generated>, linked: Option<&Linked>, stem: &Path) -> Result<Vec<u8>> {
     let missing = || Failure::bug("a stage that is needed did not run");
     let code = || code.ok_or_else(missing);
     let linked_code = || linked.ok_or_else(missing);
@@ -122,14 +133,21 @@ fn bytes(kind: Emit, build: &Build<'_>, code: Option<&Generated>, linked: Option
             sass::only(&listing, |symbol| ours.iter().any(|function| function.symbol == symbol)).into_bytes()
         }
         Emit::Layout => code()?.manifest.to_json()?.into_bytes(),
+        Emit::Header => bindings::header(&code()?.manifest, &stem.to_string_lossy())?.into_bytes(),
+        Emit::Rust => bindings::rust(&code()?.manifest)?.into_bytes(),
+        Emit::Python => bindings::python(&code()?.manifest)?.into_bytes(),
         Emit::DepInfo => Vec::new(),
     })
 }
 
+/// The source's name without folder and ending.
+fn stem(file: &Path) -> PathBuf {
+    if file == Path::new("-") { PathBuf::from("a") } else { file.file_stem().map(PathBuf::from).unwrap_or_default() }
+}
+
 /// Where each kind goes.
-fn targets(args: &Args, kinds: &[Emit]) -> Result<Vec<Target>> {
+fn targets(args: &Args, stem: &Path, kinds: &[Emit]) -> Result<Vec<Target>> {
     let stdin = args.file == Path::new("-");
-    let stem = if stdin { PathBuf::from("a") } else { args.file.file_stem().map(PathBuf::from).unwrap_or_default() };
     let named = |base: &Path, kind: Emit| {
         let mut name = base.as_os_str().to_owned();
         name.push(".");
@@ -141,12 +159,12 @@ fn targets(args: &Args, kinds: &[Emit]) -> Result<Vec<Target>> {
         (Some(output), _) if output == Path::new("-") => {
             Err(Failure::usage("`-o -` takes one kind of artefact").help("give `--emit` one kind, or `-o` a folder"))
         }
-        (Some(output), _) if output.is_dir() => Ok(kinds.iter().map(|kind| named(&output.join(&stem), *kind)).collect()),
+        (Some(output), _) if output.is_dir() => Ok(kinds.iter().map(|kind| named(&output.join(stem), *kind)).collect()),
         (Some(output), [_]) => Ok(vec![Target::File(output.clone())]),
         (Some(output), _) => Ok(kinds.iter().map(|kind| named(output, *kind)).collect()),
         // a filter: source in, text out
         (None, [kind]) if stdin && *kind != Emit::Cubin => Ok(vec![Target::Stdout]),
-        (None, _) => Ok(kinds.iter().map(|kind| named(&stem, *kind)).collect()),
+        (None, _) => Ok(kinds.iter().map(|kind| named(stem, *kind)).collect()),
     }
 }
 

@@ -251,6 +251,8 @@ pub struct FunctionDecl {
 /// `name: T` in a parameter list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
+    /// The lines of its `///` comments.
+    pub docs: Vec<String>,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
     /// Its name.

@@ -1,16 +1,26 @@
 //! What a host program must know of a module: made from the IR, the lowered launches and what the back end emitted.
+//!
+//! - this file: kernels, launch sites, variables, limits
+//! - [`types`]: structures and enumerations
+//! - [`docs`]: documentation comments
+
+mod docs;
+mod types;
+
+use std::collections::HashSet;
 
 use cdp_backend::Output;
-use cdp_core::ir::{Function, Module};
+use cdp_core::ir::{Function, FunctionId, Module, PlaceBase};
 use cdp_core::pass::{LaunchSite, SiteAbi};
-use cdp_core::types::Space;
 use cdp_core::types::layout::{ParamsLayout, PointerWidth};
+use cdp_core::types::{Space, Type};
 use cdp_core::verify::ModuleInfo;
 use cdp_runtime::manifest::{self, Manifest, Store};
 use cdp_runtime::{Arch, Limits};
 
 use crate::driver::{Front, Lowered};
 use crate::failure::{Failure, Result};
+use docs::Docs;
 
 /// Bytes of stack a thread for programs that recurse; CUDA's default is 1024, which a few calls use up.
 const RECURSION_STACK: usize = 8192;
@@ -22,35 +32,66 @@ const RECURSION_STACK: usize = 8192;
 pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Result<Manifest> {
     // with the kernels that lowering added
     let module = &lowered.module;
-    let kernels = module.functions.iter().filter(|function| output.kernels.contains(&function.symbol));
-    let globals =
-        lowered.module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared);
+    let info = ModuleInfo::new(module);
+    let docs = Docs::of(&front.trees);
+    let kernels: Vec<(FunctionId, &Function)> =
+        module.functions().filter(|(_, function)| output.kernels.contains(&function.symbol)).collect();
+    let globals: Vec<_> =
+        module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared).collect();
+    let mut types = types::Found::new(&module.types, &docs);
+    types.add(kernels.iter().flat_map(|(_, kernel)| kernel.param_types()));
+    types.add(globals.iter().map(|global| global.ty));
+    let types::Found { structs, vectors, enums, .. } = types;
     Ok(Manifest {
         ptx_version: ptx_version(&output.ptx),
         arch: arch.to_string(),
         source: front.sources.name(front.file).to_owned(),
         needs_device_runtime: output.needs_device_runtime,
-        kernels: kernels.map(|function| kernel(module, function)).collect::<Result<_>>()?,
+        kernels: kernels.iter().map(|(id, function)| kernel(module, &info, &docs, *id, function)).collect::<Result<_>>()?,
         launch_sites: lowered.launches.iter().map(|site| launch_site(front, module, site)).collect::<Result<_>>()?,
         globals: globals
+            .iter()
             .map(|global| manifest::Global {
                 name: global.name.clone(),
                 symbol: global.symbol.clone(),
                 size: module.types.layout(global.ty, PointerWidth::W64).size,
+                ty: module.types.display(global.ty),
+                constant: global.space == Space::Constant,
+                doc: docs.item(&global.name),
             })
             .collect(),
-        limits: Limits { stack: recurses(lowered).then_some(RECURSION_STACK), ..Limits::default() },
+        structs,
+        vectors,
+        enums,
+        limits: Limits { stack: recurses(&info).then_some(RECURSION_STACK), ..Limits::default() },
         ..Manifest::default()
     })
 }
 
 /// Whether device code calls itself, perhaps through other functions: then the assembler cannot tell how much stack it needs.
-fn recurses(lowered: &Lowered) -> bool {
-    let info = ModuleInfo::new(&lowered.module);
+fn recurses(info: &ModuleInfo) -> bool {
     info.functions.iter().any(|function| function.on_device && function.recursive)
 }
 
-fn kernel(module: &Module, function: &Function) -> Result<manifest::Kernel> {
+/// Whether a kernel, or a function that it calls, names dynamic shared memory.
+fn uses_dynamic_shared(module: &Module, info: &ModuleInfo, kernel: FunctionId) -> bool {
+    let is_dynamic = |base: &PlaceBase| {
+        let PlaceBase::Global(id) = base else { return false };
+        module.global(*id).is_some_and(|global| matches!(module.types.get(global.ty), Type::Unsized { .. }))
+    };
+    let mut seen = HashSet::from([kernel]);
+    let mut waiting = vec![kernel];
+    let mut found = false;
+    while let Some(id) = waiting.pop() {
+        let statements = module.function(id).into_iter().flat_map(|function| &function.blocks).flat_map(|b| &b.statements);
+        statements.for_each(|statement| statement.kind.each_place(&mut |place| found |= is_dynamic(&place.base)));
+        let callees = info.function(id).map(|function| function.callees.as_slice()).unwrap_or_default();
+        waiting.extend(callees.iter().copied().filter(|callee| seen.insert(*callee)));
+    }
+    found
+}
+
+fn kernel(module: &Module, info: &ModuleInfo, docs: &Docs, id: FunctionId, function: &Function) -> Result<manifest::Kernel> {
     let layout = module.types.params_layout(function.param_types(), PointerWidth::W64);
     let params = function.locals.iter().zip(&layout.params).map(|(local, param)| {
         Ok(manifest::Param {
@@ -59,6 +100,7 @@ fn kernel(module: &Module, function: &Function) -> Result<manifest::Kernel> {
             offset: narrow(param.offset)?,
             size: narrow(param.size)?,
             align: param.align,
+            doc: docs.part(&function.name, &local.name),
         })
     });
     let (max_threads, min_blocks) = function.launch_bounds.unzip();
@@ -68,7 +110,8 @@ fn kernel(module: &Module, function: &Function) -> Result<manifest::Kernel> {
         params: params.collect::<Result<_>>()?,
         max_threads,
         min_blocks: min_blocks.filter(|blocks| *blocks > 0),
-        dynamic_shared: false,
+        dynamic_shared: uses_dynamic_shared(module, info, id),
+        doc: docs.item(&function.name),
     })
 }
 
