@@ -56,5 +56,8 @@ nightly-layout: setup ## compare 2,000 random kernel signatures with nvcc, clang
 fuzz: build ## look for input that breaks a promise, 5 minutes for each target (FUZZ_SECONDS; needs a nightly compiler)
 	@scripts/fuzz.sh $(BUILT)/release/cdpc
 
+nightly-trees: ## run 1,000 random launch trees in five orders, and 500 without one edge, on the reference executor
+	CDP_TREES=1000 CDP_BROKEN_TREES=500 $(CARGO) test --package cdp-executor --test trees -- --nocapture
+
 clean: ## remove what was built; the toolkit in .cuda stays
 	$(CARGO) clean
