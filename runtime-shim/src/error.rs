@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::arch::{Arch, Version};
+use crate::foreign::symbols::{CdpUse, Clash, Missing, is_device_runtime};
 use crate::gpu::explain::CudaError;
 use crate::layout_check::Difference;
 use crate::link::PtxProblem;
@@ -68,8 +69,8 @@ pub enum Error {
     },
     /// Symbols that no input defines. `E0625`
     Unresolved {
-        /// Their names.
-        symbols: Vec<String>,
+        /// Their names, and who needs them.
+        symbols: Vec<Missing>,
         /// Whether the device runtime library was part of the link.
         device_runtime: bool,
         /// The whole log.
@@ -114,6 +115,41 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// Symbols that several inputs define. `E0632`
+    Duplicate {
+        /// Each with its inputs.
+        clashes: Vec<Clash>,
+    },
+    /// An input has no code for the target. `E0633`
+    ForeignArch {
+        /// The input.
+        name: String,
+        /// The target.
+        arch: Arch,
+        /// What it has: "machine code for sm_80".
+        has: Vec<String>,
+    },
+    /// What is linked in is not as the program declares it. `E0634`
+    DeclarationDiffers {
+        /// One entry for each declaration.
+        differences: Vec<Difference>,
+    },
+    /// Code for both versions of dynamic parallelism, which no driver runs together. `E0635`
+    MixedCdp {
+        /// The first input with CDP1.
+        cdp1: CdpUse,
+        /// The first input with CDP2.
+        cdp2: CdpUse,
+        /// The target.
+        arch: Arch,
+    },
+    /// A file that cannot be linked. `E0637`
+    Foreign {
+        /// The file.
+        name: String,
+        /// Why not.
+        reason: String,
     },
     /// libcuda is not installed. `E0701`
     NoDriver,
@@ -225,6 +261,11 @@ impl Error {
             Self::LayoutDiffers { .. } => "E0629",
             Self::Manifest { .. } => "E0630",
             Self::Io { .. } => "E0631",
+            Self::Duplicate { .. } => "E0632",
+            Self::ForeignArch { .. } => "E0633",
+            Self::DeclarationDiffers { .. } => "E0634",
+            Self::MixedCdp { .. } => "E0635",
+            Self::Foreign { .. } => "E0637",
             Self::NoDriver => "E0701",
             Self::NoDevice { .. } => "E0702",
             Self::DriverTooOld { .. } => "E0703",
@@ -283,7 +324,7 @@ impl Error {
                 None => format!("the assembler refused the PTX for {arch}"),
             },
             Self::Unresolved { symbols, .. } => {
-                let names: Vec<String> = symbols.iter().map(|s| format!("`{s}`")).collect();
+                let names: Vec<String> = symbols.iter().map(|missing| format!("`{}`", missing.symbol)).collect();
                 format!("nothing defines {}", names.join(", "))
             }
             Self::LinkFailed { call, result, .. } => format!("the linker failed: `{call}` returned {result}"),
@@ -296,6 +337,20 @@ impl Error {
                 format!("the assembler's parameter layout is not the compiler's{first}")
             }
             Self::Manifest { reason } => format!("the manifest cannot be read: {reason}"),
+            Self::Duplicate { clashes } => {
+                let names: Vec<String> = clashes.iter().map(|clash| format!("`{}`", clash.symbol)).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                format!("{} {verb} defined more than once", names.join(", "))
+            }
+            Self::ForeignArch { name, arch, .. } => format!("`{name}` has no code for {arch}"),
+            Self::DeclarationDiffers { differences } => {
+                let first = differences.first().map_or_else(String::new, |d| format!(": {}", d.what));
+                format!("what is linked in is not as it is declared{first}")
+            }
+            Self::MixedCdp { cdp1, cdp2, .. } => {
+                format!("`{}` is compiled for CDP1 and `{}` for CDP2, and no driver runs both together", cdp1.input, cdp2.input)
+            }
+            Self::Foreign { name, reason } => format!("`{name}` cannot be linked: {reason}"),
             Self::Io { action, path, source } => format!("cannot {action} `{}`: {source}", path.display()),
             Self::NoDriver => "no CUDA driver is installed: `libcuda.so.1` is not to be found".to_owned(),
             Self::NoDevice { .. } => "no CUDA GPU can be used here".to_owned(),
@@ -352,11 +407,31 @@ impl Error {
                 }
                 notes
             }
-            Self::Unresolved { log, .. } | Self::LinkFailed { log, .. } if !log.is_empty() => {
-                vec![format!("the linker's log\n{}", indented(log))]
+            Self::Unresolved { symbols, log, .. } => {
+                let needed = symbols.iter().filter(|missing| !missing.needed_by.is_empty());
+                let mut notes: Vec<String> =
+                    needed.map(|m| format!("`{}` is needed by {}", m.symbol, listed(&m.needed_by))).collect();
+                if !log.is_empty() {
+                    notes.push(format!("the linker's log\n{}", indented(log)));
+                }
+                notes
+            }
+            Self::LinkFailed { log, .. } if !log.is_empty() => vec![format!("the linker's log\n{}", indented(log))],
+            Self::Duplicate { clashes } => {
+                clashes.iter().map(|clash| format!("`{}` is defined in {}", clash.symbol, listed(&clash.inputs))).collect()
+            }
+            Self::ForeignArch { has, .. } if has.is_empty() => vec!["it has no device code at all".to_owned()],
+            Self::ForeignArch { has, .. } => vec![format!("it has {}", has.join(", "))],
+            Self::MixedCdp { cdp1, cdp2, arch } => {
+                let one =
+                    |cdp: &CdpUse, of: &str| format!("`{}` needs `{}`, a function of {of} on {arch}", cdp.input, cdp.symbol);
+                let rule = "loading them together fails with cudaErrorCdpVersionMismatch (812)".to_owned();
+                vec![one(cdp1, "CDP1"), one(cdp2, "CDP2"), rule]
             }
             Self::NoDeviceRuntimeForArch { library, .. } => vec![format!("the library is `{}`", library.display())],
-            Self::LayoutDiffers { differences } => differences.iter().map(Difference::table).collect(),
+            Self::LayoutDiffers { differences } | Self::DeclarationDiffers { differences } => {
+                differences.iter().map(Difference::table).collect()
+            }
             Self::Arguments { expected, .. } if expected.is_empty() => vec!["the kernel takes no parameters".to_owned()],
             Self::Arguments { expected, .. } => vec![format!("the kernel takes\n{}", indented(&expected.join("\n")))],
             Self::UnknownSymbol { kind, known, .. } if known.is_empty() => vec![format!("it has no {kind} at all")],
@@ -376,10 +451,22 @@ impl Error {
                 "install a CUDA toolkit, run `make setup`, or name its folder with `--cuda DIR` or CDPC_CUDA; `cdpc doctor` shows the search"
             }
             Self::ToolkitPathWrong { .. } => "correct or unset it; `cdpc doctor` shows where a toolkit is found",
-            Self::Unresolved { device_runtime: false, symbols, .. } if symbols.iter().any(|s| s.starts_with("__cudaCDP2")) => {
+            Self::Unresolved { device_runtime: false, symbols, .. }
+                if symbols.iter().any(|missing| is_device_runtime(&missing.symbol)) =>
+            {
                 "link the device runtime library in: these are its functions"
             }
             Self::Unresolved { .. } => "link the object that defines them, or correct the name",
+            Self::Duplicate { .. } => "leave one of them out, or rename or hide (`static`) one of the definitions",
+            Self::ForeignArch { arch, .. } => {
+                return vec![format!(
+                    "compile it for {arch} (`nvcc -arch={arch} -dc`), or with PTX, or choose another `--arch`"
+                )];
+            }
+            Self::DeclarationDiffers { .. } => "declare it as it is defined",
+            Self::MixedCdp { .. } => {
+                "compile both for one of them: CDP2 is what compilers choose, CDP1 what nvcc's `-DCUDA_FORCE_CDP1_IF_SUPPORTED` and `cdpc build --cdp=1` choose"
+            }
             Self::NoDeviceRuntimeForArch { .. } => "choose another architecture, or a toolkit whose libcudadevrt.a covers it",
             Self::LayoutDiffers { .. } | Self::Assembler { .. } => {
                 "this is a fault of the compiler: please report it with the PTX"
@@ -401,6 +488,11 @@ impl Error {
         };
         vec![help.to_owned()]
     }
+}
+
+/// `a`, `b`
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn indented(text: &str) -> String {

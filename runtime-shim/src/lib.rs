@@ -10,6 +10,7 @@
 //! - [`toolkit`]: where the CUDA toolkit's parts are.
 //! - [`arch`]: which GPUs can be built for.
 //! - [`link`]: PTX to cubin, with nvJitLink.
+//! - [`foreign`]: objects, libraries and other code that others compiled, and what their symbols come to.
 //! - [`cubin`]: what a cubin says of its kernels.
 //! - [`manifest`], [`layout_check`]: what the compiler says of them, and the comparison.
 //! - [`gpu`]: the driver, thinly wrapped.
@@ -41,6 +42,7 @@ macro_rules! include_cdp {
 pub mod arch;
 pub mod cubin;
 pub mod error;
+pub mod foreign;
 pub mod gpu;
 pub mod isolate;
 pub mod layout_check;
@@ -52,6 +54,7 @@ pub mod toolkit;
 pub use arch::{Arch, Version};
 pub use cubin::CubinInfo;
 pub use error::{Error, Result};
+pub use foreign::Foreign;
 pub use gpu::{Context, DeviceBuffer, DevicePtr, Dim3, Event, LaunchConfig, Stream};
 pub use link::{Cubin, Input, LinkOptions, Linker};
 pub use manifest::{Limits, Manifest};

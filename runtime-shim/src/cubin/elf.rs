@@ -1,44 +1,50 @@
 //! The ELF side of a cubin.
 
 use object::LittleEndian;
-use object::elf::{FileHeader64, SHT_NOBITS, STT_FUNC, STT_OBJECT};
+use object::elf::{ET_REL, FileHeader64, SHT_NOBITS, STB_WEAK, STT_FUNC, STT_OBJECT};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 
 use super::{Global, arch_of, damaged};
 use crate::arch::Arch;
 use crate::error::Result;
+use crate::foreign::{Definition, Symbols, What};
 
 /// EM_CUDA
-const MACHINE_CUDA: u16 = 190;
+pub(crate) const MACHINE_CUDA: u16 = 190;
+/// What relocatable cubins of CUDA 13 have in place of `STT_OBJECT` (STT_CUDA_OBJECT).
+const KIND_OBJECT: u8 = 13;
 /// The bit of `st_other` that marks a kernel (STO_CUDA_ENTRY).
 const OTHER_ENTRY: u8 = 0x10;
 
-pub(super) struct Section<'a> {
-    pub(super) name: &'a str,
-    pub(super) size: u64,
+pub(crate) struct Section<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) size: u64,
     /// Empty where the file holds none (shared memory, zeroed variables).
-    pub(super) data: &'a [u8],
+    pub(crate) data: &'a [u8],
 }
 
-pub(super) struct Symbol<'a> {
-    pub(super) name: &'a str,
-    pub(super) size: u64,
+pub(crate) struct Symbol<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) size: u64,
     /// `None` where it is undefined or absolute.
     section: Option<usize>,
     kind: u8,
     other: u8,
+    is_weak: bool,
     is_undefined: bool,
     is_local: bool,
 }
 
-pub(super) struct Elf<'a> {
-    pub(super) arch: Arch,
-    pub(super) sections: Vec<Section<'a>>,
+pub(crate) struct Elf<'a> {
+    pub(crate) arch: Arch,
+    /// Not linked yet.
+    pub(crate) relocatable: bool,
+    pub(crate) sections: Vec<Section<'a>>,
     symbols: Vec<Symbol<'a>>,
 }
 
 impl<'a> Elf<'a> {
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self> {
         let endian = LittleEndian;
         let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(|e| damaged(e.to_string()))?;
         if header.e_machine.get(endian) != MACHINE_CUDA {
@@ -71,31 +77,32 @@ impl<'a> Elf<'a> {
                 is_undefined: symbol.is_undefined(endian),
                 kind: symbol.st_type(),
                 other: symbol.st_other(),
+                is_weak: symbol.st_bind() == STB_WEAK,
                 is_local: symbol.is_local(),
             });
         }
-        Ok(Self { arch: arch_of(sm), sections, symbols })
+        Ok(Self { arch: arch_of(sm), relocatable: header.e_type.get(endian) == ET_REL, sections, symbols })
     }
 
     /// The first section with this name; a program's own names are unique.
-    pub(super) fn section(&self, name: &str) -> Option<&Section<'a>> {
+    pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|s| s.name == name)
     }
 
     /// The kernel symbol `name` in section `section`.
-    pub(super) fn entry_symbol(&self, section: usize, name: &str) -> Option<&Symbol<'a>> {
+    pub(crate) fn entry_symbol(&self, section: usize, name: &str) -> Option<&Symbol<'a>> {
         self.symbols
             .iter()
             .find(|s| s.kind == STT_FUNC && s.other & OTHER_ENTRY != 0 && s.section == Some(section) && s.name == name)
     }
 
-    pub(super) fn symbol_name(&self, index: u32) -> Option<&'a str> {
+    pub(crate) fn symbol_name(&self, index: u32) -> Option<&'a str> {
         usize::try_from(index).ok().and_then(|index| self.symbols.get(index)).map(|s| s.name)
     }
 
     /// Symbols of variables that are visible outside their file.
-    pub(super) fn variables(&self) -> impl Iterator<Item = Global> + '_ {
-        self.symbols.iter().filter(|s| s.kind == STT_OBJECT && !s.is_local).filter_map(|symbol| {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = Global> + '_ {
+        self.symbols.iter().filter(|s| matches!(s.kind, STT_OBJECT | KIND_OBJECT) && !s.is_local).filter_map(|symbol| {
             let section = self.sections.get(symbol.section?)?;
             let constant = section.name.starts_with(".nv.constant");
             let global = section.name.starts_with(".nv.global");
@@ -104,10 +111,28 @@ impl<'a> Elf<'a> {
     }
 
     /// Names of functions and variables without a section; names with a dot in front are the linker's own.
-    pub(super) fn undefined(&self) -> Vec<String> {
+    pub(crate) fn undefined(&self) -> Vec<String> {
         let undefined = |s: &&Symbol<'_>| {
-            s.is_undefined && matches!(s.kind, STT_FUNC | STT_OBJECT) && !s.name.is_empty() && !s.name.starts_with('.')
+            s.is_undefined
+                && matches!(s.kind, STT_FUNC | STT_OBJECT | KIND_OBJECT)
+                && !s.name.is_empty()
+                && !s.name.starts_with('.')
         };
         self.symbols.iter().filter(undefined).map(|s| s.name.to_owned()).collect()
+    }
+
+    /// What it means to other inputs of a link.
+    pub(crate) fn link_symbols(&self) -> Symbols {
+        let mut symbols = Symbols { needed: self.undefined(), ..Symbols::default() };
+        for symbol in self.symbols.iter().filter(|s| !s.is_local && !s.is_undefined && !s.name.is_empty()) {
+            let what = match symbol.kind {
+                STT_FUNC if symbol.other & OTHER_ENTRY != 0 => What::Kernel,
+                STT_FUNC => What::Function,
+                STT_OBJECT | KIND_OBJECT => What::Variable { size: Some(symbol.size) },
+                _ => continue,
+            };
+            symbols.defined.push(Definition { name: symbol.name.to_owned(), weak: symbol.is_weak, what });
+        }
+        symbols
     }
 }

@@ -6,7 +6,7 @@
 //! - [`elf`]: sections and symbols, header flags.
 //! - [`info`]: the attribute lists in `.nv.info` sections.
 
-mod elf;
+pub(crate) mod elf;
 mod info;
 
 use crate::arch::{Arch, Features, Version};

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use crate::arch::{Arch, Version};
 use crate::error::{Error, Result};
+use crate::foreign::symbols::Table;
+use crate::foreign::{self, Foreign};
 use crate::toolkit::{Component, Search, Toolkit};
 use api::{Api, Failure, Job, Kind};
 pub use log::{Gravity, PtxProblem};
@@ -35,8 +37,17 @@ pub enum Input<'a> {
         /// Its bytes.
         bytes: &'a [u8],
     },
-    /// A file made by nvcc: `.o`, `.a`, `.cubin`, `.fatbin` or `.ptx` by its name.
-    File(&'a Path),
+    /// What another compiler made: an object, a library, a fatbin, a cubin, PTX.
+    Foreign(&'a Foreign),
+}
+
+impl Input<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Ptx { name, .. } | Self::Cubin { name, .. } => name,
+            Self::Foreign(foreign) => foreign.name(),
+        }
+    }
 }
 
 /// How to link.
@@ -50,7 +61,7 @@ pub struct LinkOptions {
     pub lineinfo: bool,
     /// Let the assembler fuse multiplications and additions. Off, because the PTX says itself where to fuse.
     pub fmad: bool,
-    /// Link libcudadevrt.a in.
+    /// Link libcudadevrt.a in. Where there are several inputs, it is linked in also when one of them needs it.
     pub device_runtime: bool,
     /// Put register and stack use of every kernel into the log.
     pub verbose: bool,
@@ -215,19 +226,29 @@ impl Linker {
     /// The assembler's and the linker's complaints, an unsupported target, a missing device runtime.
     pub fn link(&self, inputs: &[Input<'_>], options: &LinkOptions) -> Result<Cubin> {
         options.arch.check(self.version())?;
+        let table = table(inputs, options.arch)?;
+        table.check(options.arch)?;
+        let lto = inputs.iter().any(|input| matches!(input, Input::Foreign(foreign) if foreign.needs_lto(options.arch)));
+        // what LTO-IR needs cannot be seen
+        let device_runtime = options.device_runtime || lto || table.needs_device_runtime();
+        let options = &LinkOptions { device_runtime, ..options.clone() };
         // asked for before anything is assembled: a missing library should not cost a compilation
         let runtime = if options.device_runtime { Some(self.device_runtime_library()?) } else { None };
-        let arguments: Vec<CString> = options.arguments().iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
+        let mut list = options.arguments();
+        if lto {
+            list.push("-lto".to_owned());
+        }
+        let arguments: Vec<CString> = list.iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
         let job = self.api.begin(&arguments).map_err(|failure| self.begin_error(failure, options))?;
         if let Some(library) = &runtime {
             job.add_file(Kind::Library, c_string(library)?)
                 .map_err(|failure| runtime_error(&job, failure, options, library))?;
         }
         for input in inputs {
-            add(&job, input, options)?;
+            add(&job, input).map_err(|failure| link_error(&job, failure, options, Some(input), &table))?;
         }
-        job.complete().map_err(|failure| link_error(&job, failure, options, &[]))?;
-        let bytes = job.cubin().map_err(|failure| link_error(&job, failure, options, &[]))?;
+        job.complete().map_err(|failure| link_error(&job, failure, options, None, &table))?;
+        let bytes = job.cubin().map_err(|failure| link_error(&job, failure, options, None, &table))?;
         let log = [job.error_log(), job.info_log()].iter().filter(|l| !l.is_empty()).cloned().collect::<Vec<_>>().join("\n");
         Ok(Cubin { bytes, log })
     }
@@ -263,31 +284,51 @@ impl Linker {
     }
 }
 
-fn add(job: &Job<'_>, input: &Input<'_>, options: &LinkOptions) -> Result<()> {
-    match *input {
-        Input::Ptx { name, text } => {
-            // the library wants a NUL behind the text although it is told the length
-            let mut bytes = Vec::with_capacity(text.len() + 1);
-            bytes.extend_from_slice(text.as_bytes());
-            bytes.push(0);
-            job.add_data(Kind::Ptx, &bytes, c_name(name)).map_err(|failure| link_error(job, failure, options, &[(name, text)]))
-        }
-        Input::Cubin { name, bytes } => {
-            job.add_data(Kind::Cubin, bytes, c_name(name)).map_err(|failure| link_error(job, failure, options, &[]))
-        }
-        Input::File(path) => {
-            let kind = match path.extension().and_then(|e| e.to_str()) {
-                Some("a") => Kind::Library,
-                Some("cubin") => Kind::Cubin,
-                Some("fatbin") => Kind::Fatbin,
-                Some("ptx") => Kind::Ptx,
-                _ => Kind::Object,
-            };
-            // its own complaint about a missing file names no reason
-            std::fs::metadata(path).map_err(|source| Error::Io { action: "read", path: path.to_path_buf(), source })?;
-            job.add_file(kind, c_string(path)?).map_err(|failure| link_error(job, failure, options, &[]))
+/// The symbols of all inputs; of a single one none, as nothing can clash with it.
+fn table(inputs: &[Input<'_>], arch: Arch) -> Result<Table> {
+    let mut table = Table::default();
+    if let [_] = inputs
+        && !matches!(inputs, [Input::Foreign(_)])
+    {
+        return Ok(table);
+    }
+    for input in inputs {
+        match input {
+            Input::Ptx { name, text } => table.add((*name).to_owned(), foreign::symbols_of_ptx(text), false),
+            Input::Cubin { name, bytes } => table.add((*name).to_owned(), foreign::symbols_of_cubin(bytes), false),
+            Input::Foreign(foreign) => {
+                for part in foreign.parts(arch)? {
+                    let member = if part.member.is_empty() { String::new() } else { format!("({})", part.member) };
+                    let symbols = part.symbols.cloned().unwrap_or_default();
+                    table.add(format!("{}{member}", foreign.name()), symbols, foreign.kind() == foreign::Kind::Library);
+                }
+            }
         }
     }
+    Ok(table)
+}
+
+fn add(job: &Job<'_>, input: &Input<'_>) -> std::result::Result<(), Failure> {
+    let name = c_name(input.name());
+    match input {
+        Input::Ptx { text, .. } => job.add_data(Kind::Ptx, &with_nul(text.as_bytes()), name),
+        Input::Cubin { bytes, .. } => job.add_data(Kind::Cubin, bytes, name),
+        Input::Foreign(foreign) => match foreign.kind() {
+            foreign::Kind::Ptx => job.add_data(Kind::Ptx, &with_nul(foreign.bytes()), name),
+            foreign::Kind::Cubin => job.add_data(Kind::Cubin, foreign.bytes(), name),
+            foreign::Kind::Fatbin => job.add_data(Kind::Fatbin, foreign.bytes(), name),
+            foreign::Kind::Object => job.add_data(Kind::Object, foreign.bytes(), name),
+            foreign::Kind::Library => job.add_data(Kind::Library, foreign.bytes(), name),
+        },
+    }
+}
+
+/// The library wants a NUL behind PTX although it is told the length.
+fn with_nul(text: &[u8]) -> Vec<u8> {
+    let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let mut bytes = text.get(..end).unwrap_or_default().to_vec();
+    bytes.push(0);
+    bytes
 }
 
 fn runtime_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, library: &Path) -> Error {
@@ -302,19 +343,26 @@ fn runtime_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, library
             path: library.to_path_buf(),
             reason: "it is no library archive".to_owned(),
         },
-        _ => link_error(job, failure, options, &[]),
+        _ => link_error(job, failure, options, None, &Table::default()),
     }
 }
 
-fn link_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, ptx: &[(&str, &str)]) -> Error {
+fn link_error(job: &Job<'_>, failure: Failure, options: &LinkOptions, input: Option<&Input<'_>>, table: &Table) -> Error {
     let log = job.error_log();
     let symbols = log::unresolved(&log);
     if !symbols.is_empty() {
-        return Error::Unresolved { symbols, device_runtime: options.device_runtime, log };
+        return Error::Unresolved { symbols: table.missing(symbols), device_runtime: options.device_runtime, log };
     }
-    let text = ptx.first().map_or("", |(_, text)| *text);
+    let text = match input {
+        Some(Input::Ptx { text, .. }) => text,
+        _ => "",
+    };
     let problems = log::problems(&log, text);
     if failure.code == api::ERROR_PTX_COMPILE || !problems.is_empty() {
+        if let Some(Input::Foreign(foreign)) = input {
+            // not the compiler's fault
+            return Error::Foreign { name: foreign.name().to_owned(), reason: format!("the assembler refuses its PTX\n{log}") };
+        }
         let saved = options.keep_refused_ptx.as_ref().filter(|path| std::fs::write(path, text).is_ok()).cloned();
         return Error::Assembler { arch: options.arch, problems, log, saved };
     }
