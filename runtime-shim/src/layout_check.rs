@@ -1,11 +1,14 @@
 //! The assembler's word against the compiler's: every kernel's parameters in the cubin must lie where the manifest says, and every launch
-//! site must store where the kernel will read (rule R33).
+//! site must store where the kernel will read (rule R33). What is only declared in the program and linked in from elsewhere is compared in the same way;
+//! where it differs, the declaration is wrong and not the compiler.
 
 use std::fmt::Write as _;
 
+use crate::arch::Arch;
 use crate::cubin::{self, CubinInfo};
 use crate::error::{Error, Result};
-use crate::manifest::{Kernel, LaunchSite, Manifest};
+use crate::foreign::{Foreign, What};
+use crate::manifest::{Global, Kernel, LaunchSite, Manifest};
 
 /// The largest alignment that is safe: parameters begin at 0x210 on sm_90, so one aligned to 32 would be moved (rule R32).
 pub const MAX_PARAM_ALIGN: u32 = 16;
@@ -15,6 +18,8 @@ pub const MAX_PARAM_ALIGN: u32 = 16;
 pub struct Difference {
     /// The disagreement in one line.
     pub what: String,
+    /// The symbol that it is about.
+    pub symbol: String,
     /// What it is about: "kernel `k`" or "launch of `k` in `f` at a.cdp:3".
     pub subject: String,
     /// Row by row.
@@ -53,39 +58,68 @@ fn cell(value: Option<(u32, u32)>) -> String {
 /// Compares everything.
 ///
 /// # Errors
-/// [`Error::LayoutDiffers`] with every disagreement.
+/// [`Error::LayoutDiffers`] with every disagreement; [`Error::DeclarationDiffers`] when they are about what was linked in.
 pub fn check(manifest: &Manifest, cubin: &CubinInfo) -> Result<()> {
-    let mut differences = Vec::new();
-    for kernel in &manifest.kernels {
-        differences.extend(check_kernel(kernel, cubin));
+    let (external, own): (Vec<&Kernel>, Vec<&Kernel>) = manifest.kernels.iter().partition(|kernel| kernel.external);
+    let (foreign, ours): (Vec<&Global>, Vec<&Global>) = manifest.globals.iter().partition(|global| global.external);
+    let mut differences: Vec<Difference> = external.into_iter().filter_map(|kernel| check_kernel(kernel, cubin)).collect();
+    differences.extend(foreign.into_iter().filter_map(|global| check_global(global, cubin)));
+    if !differences.is_empty() {
+        return Err(Error::DeclarationDiffers { differences });
     }
-    for site in &manifest.launch_sites {
-        differences.extend(check_site(site, manifest, cubin));
-    }
-    for global in &manifest.globals {
-        let actual = cubin.global(&global.symbol).map(|g| g.size);
-        if actual != Some(global.size) {
-            differences.push(Difference {
-                what: match actual {
-                    Some(actual) => format!("it has {} bytes for the compiler and {actual} in the cubin", global.size),
-                    None => "the cubin has no such variable".to_owned(),
-                },
-                subject: format!("global variable `{}`", global.symbol),
-                rows: Vec::new(),
-            });
-        }
-    }
+    differences.extend(own.into_iter().filter_map(|kernel| check_kernel(kernel, cubin)));
+    differences.extend(manifest.launch_sites.iter().filter_map(|site| check_site(site, manifest, cubin)));
+    differences.extend(ours.into_iter().filter_map(|global| check_global(global, cubin)));
     if differences.is_empty() { Ok(()) } else { Err(Error::LayoutDiffers { differences }) }
 }
 
+/// Compares the sizes of variables that are only declared with those in the objects, before a link: nvJitLink prints a line about a difference
+/// on standard error and goes on.
+///
+/// # Errors
+/// [`Error::DeclarationDiffers`], [`Error::ForeignArch`].
+pub fn check_variables(manifest: &Manifest, objects: &[Foreign], arch: Arch) -> Result<()> {
+    let mut differences = Vec::new();
+    for object in objects {
+        for definition in object.parts(arch)?.iter().filter_map(|part| part.symbols).flat_map(|symbols| &symbols.defined) {
+            let declared = manifest.globals.iter().find(|global| global.external && global.symbol == definition.name);
+            if let (Some(global), What::Variable { size: Some(size) }) = (declared, definition.what)
+                && global.size != size
+            {
+                differences.push(Difference {
+                    what: format!("it has {} bytes in the declaration and {size} in `{}`", global.size, object.name()),
+                    symbol: global.symbol.clone(),
+                    subject: format!("global variable `{}`", global.symbol),
+                    rows: Vec::new(),
+                });
+            }
+        }
+    }
+    if differences.is_empty() { Ok(()) } else { Err(Error::DeclarationDiffers { differences }) }
+}
+
+fn check_global(global: &Global, cubin: &CubinInfo) -> Option<Difference> {
+    let declared = if global.external { "in the declaration" } else { "for the compiler" };
+    let what = match cubin.global(&global.symbol).map(|g| g.size) {
+        Some(actual) if actual == global.size => return None,
+        Some(actual) => format!("it has {} bytes {declared} and {actual} in the cubin", global.size),
+        None if global.external => "no input defines such a variable".to_owned(),
+        None => "the cubin has no such variable".to_owned(),
+    };
+    let subject = format!("global variable `{}`", global.symbol);
+    Some(Difference { what, symbol: global.symbol.clone(), subject, rows: Vec::new() })
+}
+
 fn check_kernel(kernel: &Kernel, cubin: &CubinInfo) -> Option<Difference> {
-    let subject = format!("kernel `{}`", kernel.symbol);
+    let symbol = kernel.symbol.clone();
+    let subject = format!("kernel `{symbol}`");
     let Some(actual) = cubin.kernel(&kernel.symbol) else {
-        return Some(Difference { what: "the cubin has no such kernel".to_owned(), subject, rows: Vec::new() });
+        let what = if kernel.external { "no input defines such a kernel" } else { "the cubin has no such kernel" };
+        return Some(Difference { what: what.to_owned(), symbol, subject, rows: Vec::new() });
     };
     let names: Vec<String> = kernel.params.iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
     let expected: Vec<(u32, u32)> = kernel.params.iter().map(|p| (p.offset, p.size)).collect();
-    let mut what = compare(&expected, actual);
+    let mut what = compare(&expected, actual, if kernel.external { "in the declaration" } else { "for the compiler" });
     if what.is_none() {
         what = kernel.params.iter().find_map(|p| {
             if p.align > MAX_PARAM_ALIGN || !p.align.is_power_of_two() {
@@ -97,29 +131,31 @@ fn check_kernel(kernel: &Kernel, cubin: &CubinInfo) -> Option<Difference> {
             }
         });
     }
-    what.map(|what| Difference { what, subject, rows: rows(&names, &expected, actual) })
+    what.map(|what| Difference { what, symbol, subject, rows: rows(&names, &expected, actual) })
 }
 
 fn check_site(site: &LaunchSite, manifest: &Manifest, cubin: &CubinInfo) -> Option<Difference> {
-    let subject = format!("launch of `{}` in `{}` at {}:{}", site.kernel, site.function, site.file, site.line);
+    let symbol = site.kernel.clone();
+    let subject = format!("launch of `{symbol}` in `{}` at {}:{}", site.function, site.file, site.line);
     let Some(actual) = cubin.kernel(&site.kernel) else {
-        return Some(Difference { what: "the cubin has no such kernel".to_owned(), subject, rows: Vec::new() });
+        return Some(Difference { what: "the cubin has no such kernel".to_owned(), symbol, subject, rows: Vec::new() });
     };
     let params = manifest.kernel(&site.kernel).map_or(&[][..], |k| &k.params);
     let names: Vec<String> = params.iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
     let expected: Vec<(u32, u32)> = site.stores.iter().map(|s| (s.offset, s.size)).collect();
-    compare(&expected, actual).map(|what| Difference { what, subject, rows: rows(&names, &expected, actual) })
+    let what = compare(&expected, actual, "for the compiler")?;
+    Some(Difference { what, symbol, subject, rows: rows(&names, &expected, actual) })
 }
 
 /// The first disagreement.
-fn compare(expected: &[(u32, u32)], actual: &cubin::Kernel) -> Option<String> {
+fn compare(expected: &[(u32, u32)], actual: &cubin::Kernel, whose: &str) -> Option<String> {
     if expected.len() != actual.params.len() {
-        return Some(format!("{} parameters for the compiler and {} in the cubin", expected.len(), actual.params.len()));
+        return Some(format!("{} parameters {whose} and {} in the cubin", expected.len(), actual.params.len()));
     }
     for (index, (&(offset, size), param)) in expected.iter().zip(&actual.params).enumerate() {
         if (offset, size) != (param.offset, param.size) {
             return Some(format!(
-                "parameter {index} is {size} bytes at {offset} for the compiler and {} bytes at {} in the cubin",
+                "parameter {index} is {size} bytes at {offset} {whose} and {} bytes at {} in the cubin",
                 param.size, param.offset
             ));
         }
@@ -140,8 +176,7 @@ fn rows(names: &[String], expected: &[(u32, u32)], actual: &cubin::Kernel) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::Arch;
-    use crate::manifest::{Global, Param, Store};
+    use crate::manifest::{Param, Store};
 
     fn cubin(params: &[(u32, u32)]) -> CubinInfo {
         let params = params
@@ -224,5 +259,20 @@ mod tests {
         for part in ["launch of `k` in `parent` at a.cdp:7", "8 bytes for the compiler and 4", "no such variable"] {
             assert!(text.contains(part), "{part} in {text}");
         }
+    }
+
+    #[test]
+    fn what_is_linked_in_must_be_as_it_is_declared() {
+        let mut m = manifest(&[(0, 8, 8)]);
+        m.kernels[0].external = true;
+        check(&m, &cubin(&[(0, 8)])).unwrap();
+        m.globals.push(Global { name: "g".into(), symbol: "g".into(), size: 8, external: true, ..Global::default() });
+        let error = check(&m, &cubin(&[(0, 4)])).unwrap_err();
+        assert_eq!(error.code(), "E0634");
+        let text = error.to_string();
+        for part in ["8 bytes at 0 in the declaration and 4 bytes at 0", "it has 8 bytes in the declaration and 4"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!error.is_compiler_bug());
     }
 }

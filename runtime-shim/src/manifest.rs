@@ -61,6 +61,9 @@ pub struct Kernel {
     /// Its documentation, lines separated by `\n`; empty without any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,
+    /// Whether it is only declared here, and defined in an object that is linked in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub external: bool,
 }
 
 /// A parameter: sizes and offsets in bytes.
@@ -140,6 +143,9 @@ pub struct Global {
     /// Whether it is in constant memory, which only a host may write.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub constant: bool,
+    /// Whether it is only declared here, and defined in an object that is linked in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub external: bool,
     /// Its documentation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,

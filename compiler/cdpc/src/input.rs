@@ -20,6 +20,36 @@ pub struct Source {
 /// What standard input is called.
 pub const STDIN: &str = "<stdin>";
 
+/// What is linked in and not compiled, by the ends of names; what a file really is, its bytes say.
+const OBJECTS: [&str; 7] = ["o", "obj", "a", "ptx", "cubin", "fatbin", "lib"];
+
+/// Sources and folders, and the objects among them, each in order.
+pub fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_object =
+        |path: &&PathBuf| path.extension().is_some_and(|end| OBJECTS.iter().any(|known| end == *known)) && !path.is_dir();
+    let (objects, sources): (Vec<_>, Vec<_>) = paths.iter().partition(is_object);
+    (sources.into_iter().cloned().collect(), objects.into_iter().cloned().collect())
+}
+
+/// The source among the paths, and the objects to link it with.
+///
+/// # Errors
+/// When there is no source, or more than one.
+pub fn program(paths: &[PathBuf]) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let (mut sources, objects) = split(paths);
+    match (sources.len(), sources.pop()) {
+        (1, Some(source)) => Ok((source, objects)),
+        (0, _) | (_, None) => Err(Failure::usage("there is no source among the files").help("name a `.cdp` file, or `-`")),
+        (_, Some(second)) => {
+            let wrong = Failure::usage(format!(
+                "`{}` is one source too many: a program is one file with what it imports",
+                second.display()
+            ));
+            Err(wrong.help("`import` it, or compile it by itself (`cdpc build -c`) and link the object"))
+        }
+    }
+}
+
 /// Reads a file, or standard input for `-`.
 ///
 /// # Errors
@@ -134,6 +164,18 @@ mod tests {
         let Err(Failure::Say { exit, message }) = read(&path) else { panic!("it was read") };
         assert_eq!(exit, 1);
         assert!(message.text.ends_with("byte 8 (0xff), in line 2"), "{}", message.text);
+    }
+
+    #[test]
+    fn objects_are_told_from_sources() {
+        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let found = program(&paths(&["k.o", "a.cdp", "lib.a", "b.ptx"])).unwrap();
+        assert_eq!(found, ("a.cdp".into(), paths(&["k.o", "lib.a", "b.ptx"])));
+        assert_eq!(program(&paths(&["-", "k.cubin"])).unwrap().0, Path::new("-"));
+        assert_eq!(program(&paths(&["odd.name"])).unwrap().0, Path::new("odd.name"));
+        for wrong in [&["a.cdp", "b.cdp"][..], &["k.o"], &[]] {
+            assert!(matches!(program(&paths(wrong)), Err(Failure::Say { exit: 2, .. })));
+        }
     }
 
     #[test]

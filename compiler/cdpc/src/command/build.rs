@@ -16,8 +16,9 @@ use crate::report::Reporter;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The source, `-` for standard input
-    file: PathBuf,
+    /// The source, `-` for standard input; with it objects, libraries, fatbins, cubins and PTX to link it with
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// Where to write, `-` for standard output; with several kinds, a folder or a name that gets each kind's ending
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -93,13 +94,19 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             kinds.push(*kind);
         }
     }
-    let stem = stem(&args.file);
-    let targets = targets(args, &stem, &kinds)?;
-    let build = Build::begin(&args.file, &args.compile, reporter, kinds.iter().any(|kind| kind.needs_cubin()))?;
+    let (source, objects) = input::program(&args.files)?;
+    let stem = stem(&source);
+    let targets = targets(args, &source, &stem, &kinds)?;
+    let links = kinds.iter().any(|kind| kind.needs_cubin());
+    if let (false, Some(object)) = (links, objects.first()) {
+        let wrong = Failure::usage(format!("nothing is linked here, so `{}` has no use", object.display()));
+        return Err(wrong.help("leave it out, or make a cubin: `--emit=cubin`"));
+    }
+    let build = Build::begin(&args.files, &args.compile, reporter, links)?;
     let texts = kinds.iter().any(|kind| matches!(kind, Emit::LoweredIr | Emit::LlvmIr));
     let code = if kinds.iter().any(|kind| kind.needs_code()) { Some(build.generate(texts)?) } else { None };
     let linked = match &code {
-        Some(code) if kinds.iter().any(|kind| kind.needs_cubin()) => Some(build.link(code)?),
+        Some(code) if links => Some(build.link(code)?),
         _ => None,
     };
     if code.is_none() {
@@ -108,7 +115,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let mut artefacts = Vec::new();
     for (kind, target) in kinds.iter().zip(&targets) {
         let bytes = match kind {
-            Emit::DepInfo => rule(&kinds, &targets, &args.file, &build.file_names()).into_bytes(),
+            Emit::DepInfo => rule(&kinds, &targets, &source, &build.file_names(), &objects).into_bytes(),
             _ => bytes(*kind, &build, code.as_ref(), linked.as_ref(), &stem)?,
         };
         artefacts.push(Artefact { target: target.clone(), bytes });
@@ -146,8 +153,8 @@ fn stem(file: &Path) -> PathBuf {
 }
 
 /// Where each kind goes.
-fn targets(args: &Args, stem: &Path, kinds: &[Emit]) -> Result<Vec<Target>> {
-    let stdin = args.file == Path::new("-");
+fn targets(args: &Args, source: &Path, stem: &Path, kinds: &[Emit]) -> Result<Vec<Target>> {
+    let stdin = source == Path::new("-");
     let named = |base: &Path, kind: Emit| {
         let mut name = base.as_os_str().to_owned();
         name.push(".");
@@ -169,7 +176,7 @@ fn targets(args: &Args, stem: &Path, kinds: &[Emit]) -> Result<Vec<Target>> {
 }
 
 /// A rule that says what the other artefacts are made from.
-fn rule(kinds: &[Emit], targets: &[Target], source: &Path, files: &[&str]) -> String {
+fn rule(kinds: &[Emit], targets: &[Target], source: &Path, files: &[&str], objects: &[PathBuf]) -> String {
     let escape = |path: &Path| path.display().to_string().replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ");
     let made = kinds.iter().zip(targets).filter_map(|(kind, target)| match target {
         Target::File(path) if *kind != Emit::DepInfo => Some(escape(path)),
@@ -180,7 +187,8 @@ fn rule(kinds: &[Emit], targets: &[Target], source: &Path, files: &[&str]) -> St
         made.push(escape(Path::new(source.file_stem().unwrap_or_default())) + ".cubin");
     }
     // standard input is no file that make could look at
-    let files: Vec<String> = files.iter().filter(|file| **file != input::STDIN).map(|file| escape(Path::new(file))).collect();
+    let files = files.iter().filter(|file| **file != input::STDIN).map(Path::new);
+    let files: Vec<String> = files.chain(objects.iter().map(PathBuf::as_path)).map(escape).collect();
     // the rules without a recipe keep make going when a file is renamed
     let renamed: String = files.iter().map(|file| format!("\n{file}:\n")).collect();
     format!("{}: {}\n{renamed}", made.join(" "), files.join(" "))

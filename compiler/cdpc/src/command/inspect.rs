@@ -20,8 +20,9 @@ const PTX_COLUMN: usize = 64;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The source, `-` for standard input
-    file: PathBuf,
+    /// The source, `-` for standard input; with it objects, libraries, fatbins, cubins and PTX to link it with
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// Only the lines that launch kernels
     #[arg(long)]
     launches: bool,
@@ -43,7 +44,7 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     // the line tables are what aligns the columns
     let compile = Compile { lineinfo: true, ..args.compile.clone() };
-    let build = driver::Build::begin(&args.file, &compile, reporter, !args.no_sass)?;
+    let build = driver::Build::begin(&args.files, &compile, reporter, !args.no_sass)?;
     let code = build.generate(false)?;
     let machine = if args.no_sass {
         Vec::new()

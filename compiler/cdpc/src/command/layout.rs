@@ -17,8 +17,9 @@ use crate::terminal;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The source, `-` for standard input
-    file: PathBuf,
+    /// The source, `-` for standard input; with it objects, libraries, fatbins, cubins and PTX to link it with
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// How to show it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -41,7 +42,7 @@ pub enum Format {
 /// # Errors
 /// Those of the source, the toolkit, and a layout that differs.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
-    let build = driver::Build::begin(&args.file, &args.compile, reporter, !args.no_cubin)?;
+    let build = driver::Build::begin(&args.files, &args.compile, reporter, !args.no_cubin)?;
     let code = build.generate(false)?;
     let cubin = if args.no_cubin { None } else { Some(build.link(&code)?.info) };
     terminal::print(match args.format {

@@ -22,8 +22,9 @@ use crate::watch::Watch;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The source, `-` for standard input
-    file: PathBuf,
+    /// The source, `-` for standard input; with it objects, libraries, fatbins, cubins and PTX to link it with
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// What to run on: `gpu`, `gpu:N`, `cpu` (the reference executor), or `auto`: a GPU where one is
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
@@ -74,7 +75,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         return here(args, reporter);
     }
     let mut command = worker(reporter)?;
-    command.arg(&args.file).arg(format!("--device={device}")).args(args.compile.arguments());
+    command.args(&args.files).arg(format!("--device={device}")).args(args.compile.arguments());
     command.args(args.test.iter().map(|name| format!("--test={name}")));
     // the worker writes to this process's own output, and has said what there was to say
     let status = command.status().map_err(|error| Failure::file("start", command.get_program().as_ref(), &error))?;
@@ -87,7 +88,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
 
 /// On the reference executor.
 fn here(args: &Args, reporter: &Reporter) -> Result<()> {
-    let build = Build::begin(&args.file, &args.compile, reporter, false)?;
+    let build = Build::begin(&args.files, &args.compile, reporter, false)?;
     let watch = Watch::interrupts(|| ())?;
     let executor = Executor {
         reference: args.reference.clone(),
@@ -109,7 +110,7 @@ fn here(args: &Args, reporter: &Reporter) -> Result<()> {
 fn tell(args: &Args, mut ran: Ran, build: &Build<'_>, reporter: &Reporter) -> Result<()> {
     if let Some(under) = ran.failed_under {
         let test: Vec<String> = args.test.iter().map(|name| format!("--test={name}")).collect();
-        let what = ("run", args.file.as_path(), test.as_slice());
+        let what = ("run", build.source_path(), test.as_slice());
         ran.notes.push(failed_under(under, what, &args.reference, &args.compile.meaning));
     }
     terminal::say(&ran.render(build, reporter));
@@ -133,7 +134,7 @@ fn write_trace(args: &Args, trace: &Trace, build: &Build<'_>) -> Result<()> {
     };
     let mut artefacts = Vec::new();
     if let Some(TraceFile(path)) = &args.trace {
-        let path = path.clone().unwrap_or_else(|| default_name(&args.file));
+        let path = path.clone().unwrap_or_else(|| default_name(build.source_path()));
         artefacts.push(Artefact { target: target(&path), bytes: trace.json(place).into_bytes() });
     }
     if let Some(path) = &args.graph {

@@ -18,8 +18,9 @@ use crate::watch::{self, Watch};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The source
-    file: PathBuf,
+    /// The source, and what it is linked with
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// What to run on
     #[arg(long)]
     device: Choice,
@@ -46,7 +47,7 @@ pub struct Args {
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let watch = watch(args)?;
     let compile = args.device.compile(&args.compile)?;
-    let build = Build::begin(&args.file, &compile, reporter, args.device.is_gpu())?;
+    let build = Build::begin(&args.files, &compile, reporter, args.device.is_gpu())?;
     let executor =
         Executor { reference: args.reference.clone(), trace: false, threads: args.threads, watch: Arc::clone(&watch) };
     let runner = Runner::new(args.device, executor, &build)?;
@@ -68,7 +69,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         let mut ran = runner.run(Entry::Test(test), device)?;
         if let Some(under) = ran.failed_under.filter(|_| !ran.stopped) {
             let filter = format!("--filter={}", names.get(test).map_or("", String::as_str));
-            let what = ("test", args.file.as_path(), &[filter][..]);
+            let what = ("test", build.source_path(), &[filter][..]);
             ran.notes.push(failed_under(under, what, &args.reference, &args.compile.meaning));
         }
         let event = Event::End {

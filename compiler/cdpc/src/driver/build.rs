@@ -1,7 +1,7 @@
 //! From IR to PTX and a cubin.
 
 use std::cell::{OnceCell, RefCell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
@@ -9,9 +9,10 @@ use cdp_core::pass::{LaunchAbi, LaunchOptions};
 use cdp_core::source::SourceMap;
 use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
-use cdp_runtime::{Arch, Component, CubinInfo, LinkOptions, Linker, Toolkit, layout_check};
+use cdp_runtime::{Arch, Component, CubinInfo, Foreign, Input, LinkOptions, Linker, Toolkit, layout_check};
 
 use super::front::Front;
+use super::linked;
 use crate::failure::{Failure, Message, Result};
 use crate::input;
 use crate::manifest;
@@ -28,6 +29,9 @@ pub struct Build<'a> {
     /// On its way while the source is compiled; `None` when no cubin is wanted, or once it is there.
     opening: RefCell<Option<Opening>>,
     linker: OnceCell<Linker>,
+    /// What is linked in.
+    objects: Vec<Foreign>,
+    path: PathBuf,
 }
 
 /// What the back end made.
@@ -53,16 +57,22 @@ pub struct Linked {
 }
 
 impl<'a> Build<'a> {
-    /// Reads and checks a source, while the linker is opened if a cubin is wanted.
+    /// Reads and checks the source among the files, while the linker is opened if a cubin is wanted. The others are what it is linked with.
     ///
     /// # Errors
-    /// An unknown architecture, an unreadable source, the source's errors.
-    pub fn begin(path: &Path, compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
+    /// An unknown architecture, an unreadable file, one that cannot be linked, the source's errors.
+    pub fn begin(files: &[PathBuf], compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
         let arch = compile.arch()?;
         let opening = cubin.then(|| Linker::open_in_background(compile.toolkit.search()));
-        let front = Front::new(input::read(path)?, &compile.meaning, reporter)?;
+        let (source, objects) = input::program(files)?;
+        let front = Front::new(input::read(&source)?, &compile.meaning, reporter)?;
+        let objects = if cubin {
+            objects.iter().map(|path| Foreign::read(path)).collect::<cdp_runtime::Result<_>>()?
+        } else {
+            Vec::new()
+        };
         let (toolkit, linker) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { front, reporter, arch, compile, toolkit, opening: RefCell::new(opening), linker })
+        Ok(Self { front, reporter, arch, compile, toolkit, opening: RefCell::new(opening), linker, objects, path: source })
     }
 
     /// The IR, launches whole.
@@ -78,6 +88,11 @@ impl<'a> Build<'a> {
     /// The toolkit; searched at the first call.
     pub fn toolkit(&self) -> &Toolkit {
         self.toolkit.get_or_init(|| Toolkit::find_with(&self.compile.toolkit.search()))
+    }
+
+    /// The source, as it was named.
+    pub fn source_path(&self) -> &Path {
+        &self.path
     }
 
     /// The source's name.
@@ -183,7 +198,11 @@ impl<'a> Build<'a> {
             keep_refused_ptx: Some(std::env::temp_dir().join(format!("cdpc-refused-{}.ptx", std::process::id()))),
             ..LinkOptions::new(self.arch)
         };
-        let cubin = linker.link_ptx(&code.ptx, &options)?;
+        let own = Input::Ptx { name: self.source_name(), text: &code.ptx };
+        let inputs: Vec<Input<'_>> = std::iter::once(own).chain(self.objects.iter().map(Input::Foreign)).collect();
+        let located = |error| linked::located(error, &self.front, &self.objects, self.arch, self.reporter);
+        layout_check::check_variables(&code.manifest, &self.objects, self.arch).map_err(located)?;
+        let cubin = linker.link(&inputs, &options).map_err(located)?;
         let said = worth_saying(&cubin.log);
         if !said.is_empty() {
             let message =
@@ -191,7 +210,7 @@ impl<'a> Build<'a> {
             self.reporter.message("warning", &message);
         }
         let info = CubinInfo::parse(&cubin.bytes)?;
-        layout_check::check(&code.manifest, &info)?;
+        layout_check::check(&code.manifest, &info).map_err(located)?;
         Ok(Linked { cubin: cubin.bytes, info })
     }
 

@@ -2,9 +2,11 @@
 //!
 //! - [`front`]: source to IR, and the IR as it is compiled
 //! - [`build`]: IR to PTX to a cubin
+//! - [`linked`]: what is wrong with a link, at the declarations that it is about
 
 mod build;
 mod front;
+mod linked;
 
 pub use build::{Build, Generated, Linked};
 pub use front::{Front, Lowered, Wrong, format};

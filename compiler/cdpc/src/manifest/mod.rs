@@ -10,7 +10,7 @@ mod types;
 use std::collections::HashSet;
 
 use cdp_backend::Output;
-use cdp_core::ir::{Function, FunctionId, Module, PlaceBase};
+use cdp_core::ir::{Function, FunctionId, Global, Module, Operand, PlaceBase, StatementKind};
 use cdp_core::pass::{LaunchSite, SiteAbi};
 use cdp_core::types::layout::{ParamsLayout, PointerWidth};
 use cdp_core::types::{Space, Type};
@@ -34,10 +34,14 @@ pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Resu
     let module = &lowered.module;
     let info = ModuleInfo::new(module);
     let docs = Docs::of(&front.trees);
-    let kernels: Vec<(FunctionId, &Function)> =
-        module.functions().filter(|(_, function)| output.kernels.contains(&function.symbol)).collect();
-    let globals: Vec<_> =
-        module.globals.iter().filter(|global| global.exported && !global.external && global.space != Space::Shared).collect();
+    let used = Used::of(module, &info);
+    let emitted = |function: &Function| output.kernels.contains(&function.symbol) || used.kernels.contains(&function.symbol);
+    let kernels: Vec<(FunctionId, &Function)> = module.functions().filter(|(_, function)| emitted(function)).collect();
+    let is_visible = |global: &&Global| match global.external {
+        true => used.globals.contains(&global.symbol),
+        false => global.exported && global.space != Space::Shared,
+    };
+    let globals: Vec<&Global> = module.globals.iter().filter(is_visible).collect();
     let mut types = types::Found::new(&module.types, &docs);
     types.add(kernels.iter().flat_map(|(_, kernel)| kernel.param_types()));
     types.add(globals.iter().map(|global| global.ty));
@@ -58,6 +62,7 @@ pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Resu
                 ty: module.types.display(global.ty),
                 constant: global.space == Space::Constant,
                 doc: docs.item(&global.name),
+                external: global.external,
             })
             .collect(),
         structs,
@@ -91,6 +96,40 @@ fn uses_dynamic_shared(module: &Module, info: &ModuleInfo, kernel: FunctionId) -
     found
 }
 
+/// The symbols of what is declared here, defined elsewhere and used by code that runs.
+#[derive(Default)]
+struct Used {
+    kernels: HashSet<String>,
+    globals: HashSet<String>,
+}
+
+impl Used {
+    fn of(module: &Module, info: &ModuleInfo) -> Self {
+        let mut used = Self::default();
+        let mut kernel = |id: FunctionId| {
+            used.kernels.extend(module.function(id).filter(|f| f.is_kernel() && f.blocks.is_empty()).map(|f| f.symbol.clone()));
+        };
+        for (_, function) in module.functions().filter(|(id, _)| info.is_on_device(*id) || info.is_on_host(*id)) {
+            for statement in function.blocks.iter().flat_map(|block| &block.statements) {
+                if let StatementKind::Launch(launch) = &statement.kind {
+                    kernel(launch.kernel);
+                }
+                statement.kind.each_operand(&mut |operand| {
+                    if let Operand::Function(id) = operand {
+                        kernel(*id);
+                    }
+                });
+                statement.kind.each_place(&mut |place| {
+                    let PlaceBase::Global(id) = place.base else { return };
+                    used.globals
+                        .extend(module.globals.get(id.index()).filter(|global| global.external).map(|g| g.symbol.clone()));
+                });
+            }
+        }
+        used
+    }
+}
+
 fn kernel(module: &Module, info: &ModuleInfo, docs: &Docs, id: FunctionId, function: &Function) -> Result<manifest::Kernel> {
     let layout = module.types.params_layout(function.param_types(), PointerWidth::W64);
     let params = function.locals.iter().zip(&layout.params).map(|(local, param)| {
@@ -112,11 +151,12 @@ fn kernel(module: &Module, info: &ModuleInfo, docs: &Docs, id: FunctionId, funct
         min_blocks: min_blocks.filter(|blocks| *blocks > 0),
         dynamic_shared: uses_dynamic_shared(module, info, id),
         doc: docs.item(&function.name),
+        external: function.blocks.is_empty(),
     })
 }
 
 fn launch_site(front: &Front, module: &Module, site: &LaunchSite) -> Result<manifest::LaunchSite> {
-    let name = |id: cdp_core::ir::FunctionId| module.functions.get(id.index());
+    let name = |id: FunctionId| module.functions.get(id.index());
     Ok(manifest::LaunchSite {
         function: name(site.function).map(|function| function.name.clone()).unwrap_or_default(),
         file: front.sources.name(site.span.file).to_owned(),

@@ -83,7 +83,15 @@ impl Place {
         finish(self.command(line).output().unwrap())
     }
 
-    /// The same with the toolkit that `make setup` has brought, or the installed one.
+    /// nvcc of that toolkit, with arguments that are split at spaces; it needs no GPU.
+    pub fn nvcc(&self, line: &str) {
+        let program = toolkit().map_or_else(|| "nvcc".into(), |folder| folder.join("bin/nvcc"));
+        let mut command = Command::new(program);
+        command.args(["-ccbin", "gcc"]).args(line.split_whitespace()).current_dir(self.dir.path());
+        finish(command.output().unwrap()).succeeds();
+    }
+
+    /// `cdpc` with the toolkit that `make setup` has brought, or the installed one.
     pub fn run_with_toolkit(&self, line: &str) -> Ran {
         finish(self.command(line).envs(toolkit().map(|folder| ("CDPC_CUDA", folder))).output().unwrap())
     }

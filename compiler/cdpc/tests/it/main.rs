@@ -1,6 +1,7 @@
 //! The command line as its users meet it.
 //!
 //! - `cli`: exit codes, bad input, artefacts, formats
+//! - `link`: programs and what nvcc made
 //! - `run`: `run` and `test`; `executor`: what they have for the reference executor: schedules, traces, Ctrl-C
 //! - `common`: starting `cdpc` in a folder of its own
 
@@ -10,4 +11,5 @@ mod common;
 
 mod cli;
 mod executor;
+mod link;
 mod run;

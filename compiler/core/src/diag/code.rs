@@ -147,6 +147,11 @@ codes! {
     E0629 "assembler laid parameters out differently";
     E0630 "manifest cannot be read";
     E0631 "file cannot be read or written";
+    E0632 "symbol is defined twice";
+    E0633 "object has no code for this architecture";
+    E0634 "declaration does not fit what is linked in";
+    E0635 "CDP1 and CDP2 are mixed";
+    E0637 "file that cannot be linked";
 
     // 07: run time
     E0701 "no CUDA driver";

@@ -92,11 +92,11 @@ impl File<'_> {
 
     /// Runs what is waiting until the worker ends.
     fn start(&self, progress: &mut Progress<'_>) -> Result<Ending> {
-        let Suite { args, device, reporter, threads, leashes, .. } = self.suite;
+        let Suite { args, objects, device, reporter, threads, leashes, .. } = self.suite;
         let token = token();
         let list: Vec<String> = progress.waiting.iter().map(ToString::to_string).collect();
         let mut command = worker(reporter)?;
-        command.arg(self.path).arg(format!("--device={device}")).arg(format!("--token={token}"));
+        command.arg(self.path).args(objects).arg(format!("--device={device}")).arg(format!("--token={token}"));
         command.arg(format!("--tests={}", list.join(","))).arg(format!("--threads={threads}"));
         command.args(args.compile.arguments()).args(args.reference.arguments());
         let (leash, input) = leashes.make().map_err(|error| Failure::usage(format!("no pipe for a process: {error}")))?;

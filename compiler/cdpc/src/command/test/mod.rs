@@ -28,7 +28,7 @@ use ordered::Ordered;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Sources and folders
+    /// Sources and folders; with them objects, libraries, fatbins, cubins and PTX that every source is linked with
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Only tests whose name or file contains this text
@@ -77,6 +77,8 @@ impl Count {
 /// What all files share.
 struct Suite<'a> {
     args: &'a Args,
+    /// What every source is linked with.
+    objects: Vec<PathBuf>,
     device: Choice,
     reporter: &'a Reporter,
     /// Schedules at a time, in each file.
@@ -93,7 +95,8 @@ const LONG: Duration = Duration::from_secs(2);
 /// When a test fails, a file does not compile, or nothing is there to run on.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let device = args.device.resolve(args.reference.asked())?;
-    let files = input::programs(&args.paths)?;
+    let (sources, objects) = input::split(&args.paths);
+    let files = input::programs(&sources)?;
     terminal::print(format!("testing on {}\n", device.describe()?))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = match args.jobs {
@@ -106,7 +109,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let cut = Arc::clone(&leashes);
     let watch = Watch::interrupts(move || cut.cut_all())?;
     let out = Ordered::default();
-    let suite = Suite { args, device, reporter, threads: (cores / jobs).max(1), watch, leashes, out };
+    let suite = Suite { args, objects, device, reporter, threads: (cores / jobs).max(1), watch, leashes, out };
     let count = suite.files(&files, jobs)?;
     let Count { passed, failed, skipped, stopped, broken } = count;
     let also = if stopped > 0 { format!(", {stopped} stopped") } else { String::new() };
