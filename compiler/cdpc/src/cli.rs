@@ -45,6 +45,8 @@ pub enum Command {
     Explain(command::explain::Args),
     /// Show which parts of the CUDA toolkit, driver and GPU are found, and where
     Doctor(command::doctor::Args),
+    /// Serve an editor: diagnostics, hovers, definitions, completion, formatting
+    Lsp(command::lsp::Args),
     /// One program of `run` or `test`, in a process of its own
     #[command(hide = true)]
     Worker(command::worker::Args),

@@ -8,6 +8,7 @@
 //! - [`driver`]: source to PTX to cubin, one function a stage
 //! - [`listing`]: reading back what was generated
 //! - [`manifest`], [`bindings`]: what a host must know of a module, as data and as source text of other languages
+//! - [`lsp`]: the language server
 //! - [`device`], [`gpu`], [`execute`]: what `host fn`s and tests run on, and running them; [`reference`]: in many orders; [`watch`]: progress,
 //!   Ctrl-C; [`protocol`]: what a process that runs tests tells
 //! - [`input`], [`artefact`], [`report`], [`terminal`]: the rim: reading, writing, showing
@@ -27,6 +28,7 @@ mod failure;
 mod gpu;
 mod input;
 mod listing;
+mod lsp;
 mod manifest;
 mod options;
 mod protocol;

@@ -7,6 +7,7 @@ pub mod explain;
 pub mod fmt;
 pub mod inspect;
 pub mod layout;
+pub mod lsp;
 pub mod run;
 pub mod test;
 pub mod worker;
@@ -30,6 +31,7 @@ pub fn run(command: Command, reporter: &Reporter) -> Result<()> {
         Command::Fmt(args) => fmt::run(&args, reporter),
         Command::Explain(args) => explain::run(&args, reporter),
         Command::Doctor(args) => doctor::run(&args, reporter),
+        Command::Lsp(args) => lsp::run(&args),
         Command::Worker(args) => worker::run(&args, reporter),
     }
 }

@@ -3,6 +3,7 @@
 //! - `cli`: exit codes, bad input, artefacts, formats
 //! - `link`: programs and what nvcc made
 //! - `run`: `run` and `test`; `executor`: what they have for the reference executor: schedules, traces, Ctrl-C
+//! - `lsp`: `cdpc lsp`, as an editor talks to it
 //! - `common`: starting `cdpc` in a folder of its own
 
 #[path = "../common/mod.rs"]
@@ -12,4 +13,5 @@ mod common;
 mod cli;
 mod executor;
 mod link;
+mod lsp;
 mod run;
