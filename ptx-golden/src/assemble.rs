@@ -22,26 +22,46 @@ const NO_32_BITS: [&str; 2] = ["32-Bit compilation is no longer supported", "32-
 /// # Errors
 /// When there is no ptxas, or it refuses the PTX: its own words.
 pub fn assemble(name: &str, ptx: &str, target: &str, width: PointerWidth) -> Result<(), String> {
-    let toolkit = Toolkit::find();
-    let ptxas = toolkit.require(Component::Ptxas).map_err(|error| error.to_string())?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let input = folder.path().join(format!("{name}.ptx"));
-    std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
     for arch in ARCHS.into_iter().filter(|arch| number(arch) >= number(target)) {
-        let output = folder.path().join("out.cubin");
-        let mut command = Command::new(ptxas);
-        command.arg("-c").arg(format!("-arch={arch}")).arg(&input).arg("-o").arg(&output);
-        let result = command.output().map_err(|error| format!("{}: {error}", ptxas.display()))?;
-        let log = String::from_utf8_lossy(&result.stderr).into_owned() + &String::from_utf8_lossy(&result.stdout);
+        let (succeeded, log) = ptxas(name, ptx, arch)?;
         if width == PointerWidth::W32 {
             if NO_32_BITS.iter().any(|words| log.contains(words)) && !log.contains("error") {
                 continue;
             }
             return Err(format!("ptxas -arch={arch} was expected to refuse 32 bits and say nothing else:\n{log}\n{ptx}"));
         }
-        if !result.status.success() || log.contains("warning") {
-            return Err(format!("ptxas -arch={arch} does not take it:\n{log}\n{ptx}"));
-        }
+        accepted(arch, succeeded, &log, ptx)?;
     }
     Ok(())
+}
+
+/// Assembles a PTX for one architecture.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_for(name: &str, ptx: &str, arch: &str) -> Result<(), String> {
+    let (succeeded, log) = ptxas(name, ptx, arch)?;
+    accepted(arch, succeeded, &log, ptx)
+}
+
+fn accepted(arch: &str, succeeded: bool, log: &str, ptx: &str) -> Result<(), String> {
+    if succeeded && !log.contains("warning") {
+        return Ok(());
+    }
+    Err(format!("ptxas -arch={arch} does not take it:\n{log}\n{ptx}"))
+}
+
+/// Whether ptxas took it, and what it said.
+fn ptxas(name: &str, ptx: &str, arch: &str) -> Result<(bool, String), String> {
+    let toolkit = Toolkit::find();
+    let ptxas = toolkit.require(Component::Ptxas).map_err(|error| error.to_string())?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let input = folder.path().join(format!("{name}.ptx"));
+    std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
+    let output = folder.path().join("out.cubin");
+    let mut command = Command::new(ptxas);
+    command.arg("-c").arg(format!("-arch={arch}")).arg(&input).arg("-o").arg(&output);
+    let result = command.output().map_err(|error| format!("{}: {error}", ptxas.display()))?;
+    let log = String::from_utf8_lossy(&result.stderr).into_owned() + &String::from_utf8_lossy(&result.stdout);
+    Ok((result.status.success(), log))
 }

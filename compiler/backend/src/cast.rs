@@ -27,6 +27,7 @@ impl<'c> Emit<'_, '_, 'c> {
             (CastKind::IntToFloat, Class::Bool, Class::Float(float)) => self.int_to_float(value, Int::U8, float, span),
             (CastKind::IntToFloat, Class::Int(int), Class::Float(float)) => self.int_to_float(value, int, float, span),
             (CastKind::FloatToInt, Class::Float(float), Class::Int(int)) => {
+                let value = self.body.comparable(value)?;
                 let wide = if float.bits() == 16 { self.body.float_cast(value, builder.float())? } else { value };
                 Ok(self.body.float_to_int(wide, builder.int(int.bits())?, int.signed())?)
             }

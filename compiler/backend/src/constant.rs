@@ -115,8 +115,16 @@ impl<'c> Emit<'_, '_, 'c> {
         }
     }
 
-    /// Stores a constant of any type.
-    pub fn store_constant(&self, to: Address<'c>, ty: TypeId, value: &ConstValue, span: Span) -> Result<(), Error> {
+    /// Stores a constant of any type. What nobody writes afterwards is copied in one piece, so that LLVM can read the constant itself; of what
+    /// is, the copy stays, and is made of wide pieces.
+    pub fn store_constant(
+        &self,
+        to: Address<'c>,
+        ty: TypeId,
+        value: &ConstValue,
+        written: bool,
+        span: Span,
+    ) -> Result<(), Error> {
         let emitter = self.emitter;
         let layout = emitter.layout(ty);
         match emitter.repr(ty, span)? {
@@ -129,6 +137,9 @@ impl<'c> Emit<'_, '_, 'c> {
             Repr::Memory if layout.size > COPIED_FROM && !has_string(value) => {
                 let bytes = emitter.bytes_of(ty, value, span)?;
                 let from = emitter.constant_bytes(&bytes, layout.align)?;
+                if written {
+                    return Ok(self.body.copy(to.pointer, to.align, from, layout.align, layout.size)?);
+                }
                 Ok(self.body.copy_constant(to.pointer, to.align, from, layout.align, layout.size)?)
             }
             Repr::Memory => {
@@ -138,7 +149,7 @@ impl<'c> Emit<'_, '_, 'c> {
                 for (index, value) in (0u32..).zip(values) {
                     let element = emitter.element_type(ty, index, span)?;
                     let at = self.at_offset(to, emitter.element_offset(ty, u64::from(index), span)?)?;
-                    self.store_constant(at, element, value, span)?;
+                    self.store_constant(at, element, value, written, span)?;
                 }
                 Ok(())
             }

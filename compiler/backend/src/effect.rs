@@ -159,6 +159,10 @@ impl<'c> Emit<'_, '_, 'c> {
         class: Option<Class>,
     ) -> Result<Value<'c>, Error> {
         match class {
+            Some(Class::Vector(element, lanes)) if element.bits() * lanes == 32 => {
+                let word = self.body.bits_as(value, self.emitter.builder.int(32)?.into())?;
+                Ok(self.body.bits_as(self.body.shuffle(kind, mask, word, lane, width)?, value.get_type())?)
+            }
             Some(Class::Vector(_, lanes)) => {
                 let mut result = self.emitter.builder.zero(value.get_type());
                 for index in 0..lanes {
@@ -182,7 +186,7 @@ const fn atomic_op(op: Op, class: Class) -> Option<AtomicOp> {
     Some(match (op, class) {
         (Op::Add, Class::Int(_)) => AtomicOp::Add,
         (Op::Sub, Class::Int(_) | Class::Float(_)) => AtomicOp::Sub,
-        (Op::Add, Class::Float(_) | Class::Vector(Scalar::Float(Float::F16), 2)) => AtomicOp::FloatAdd,
+        (Op::Add, Class::Float(_) | Class::Vector(Scalar::Float(Float::F16 | Float::Bf16), 2)) => AtomicOp::FloatAdd,
         (Op::Min, Class::Float(_)) => AtomicOp::FloatMin,
         (Op::Max, Class::Float(_)) => AtomicOp::FloatMax,
         (Op::Min, Class::Int(_)) => {

@@ -10,7 +10,7 @@ use cdp_core::ir::{Access, BlockId, Const, Function, LocalId, Operand, PlaceBase
 use cdp_core::source::Span;
 use cdp_core::types::TypeId;
 use nvptx_builder::{Block, Body, DebugScope, Type, Value};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Frame slots up to this size start as zero, in bytes, unless they are only assigned as a whole: so that what was never written is
 /// nothing that LLVM may draw conclusions from. Where it was written before it is read, LLVM drops the zeros. Larger ones start as zero
@@ -32,6 +32,8 @@ pub struct Emit<'e, 'm, 'c> {
     scope: Option<DebugScope<'c>>,
     /// Something in the frame may be read before it is written.
     frozen: bool,
+    /// Those in the frame that are written in part.
+    written: HashSet<LocalId>,
     /// The buffer that `printf` passes its arguments in.
     pub(crate) print_buffer: Option<Value<'c>>,
 }
@@ -54,6 +56,7 @@ impl<'m, 'c> Emitter<'m, 'c> {
             blocks: HashMap::new(),
             scope,
             frozen: false,
+            written: HashSet::new(),
             print_buffer: None,
         };
         emit.locate(ir.span);
@@ -137,7 +140,10 @@ impl<'c> Emit<'_, '_, 'c> {
             match (storage, incoming) {
                 (Storage::Register, Some(value)) => drop(self.registers.insert(id, value)),
                 (Storage::Register, None) => {}
-                (Storage::Frame { escapes, placed }, incoming) => {
+                (Storage::Frame { escapes, placed, written }, incoming) => {
+                    if written {
+                        self.written.insert(id);
+                    }
                     let slot = self.slot(local.ty, &local.name, local.span)?;
                     self.slots.insert(id, slot);
                     match incoming {
@@ -203,7 +209,7 @@ impl<'c> Emit<'_, '_, 'c> {
             Operand::Local(local) => self.local_slot(*local, span),
             Operand::Const(Const { ty, value }) => {
                 let slot = self.slot(*ty, "", span)?;
-                self.store_constant(slot, *ty, value, span)?;
+                self.store_constant(slot, *ty, value, false, span)?;
                 Ok(slot)
             }
             Operand::Function(_) => self.emitter.malformed("a kernel as an aggregate", span),
@@ -255,7 +261,7 @@ impl<'c> Emit<'_, '_, 'c> {
                     Repr::Nothing => Ok(()),
                     Repr::Memory => match value {
                         Operand::Const(constant) if *access == Access::Plain => {
-                            self.store_constant(to, ty, &constant.value, span)
+                            self.store_constant(to, ty, &constant.value, true, span)
                         }
                         value => {
                             let from = self.memory(value, span)?;
@@ -290,7 +296,12 @@ impl<'c> Emit<'_, '_, 'c> {
             Repr::Nothing => Ok(()),
             Repr::Memory => {
                 let to = self.local_slot(dst, span)?;
-                self.assign_memory(to, ty, value, span)
+                match value {
+                    Rvalue::Use(Operand::Const(constant)) => {
+                        self.store_constant(to, ty, &constant.value, self.written.contains(&dst), span)
+                    }
+                    _ => self.assign_memory(to, ty, value, span),
+                }
             }
             Repr::Bool | Repr::Scalar(_) | Repr::Vector { .. } => {
                 let value = self.rvalue(ty, value, span)?;

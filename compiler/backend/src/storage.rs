@@ -21,6 +21,8 @@ pub enum Storage {
         escapes: bool,
         /// It is read or written in part.
         placed: bool,
+        /// It is written in part.
+        written: bool,
     },
 }
 
@@ -32,6 +34,7 @@ struct Uses {
     /// A use that the definition may not reach.
     early: bool,
     placed: bool,
+    written: bool,
     escapes: bool,
 }
 
@@ -60,6 +63,7 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
                     && let Some(uses) = uses.get_mut(local.index())
                 {
                     uses.placed = true;
+                    uses.written |= matches!(kind, StatementKind::Store { .. });
                     uses.escapes |= matches!(kind, StatementKind::Assign { value: Rvalue::AddressOf(_), .. });
                 }
             }
@@ -94,7 +98,7 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
             if !aggregate && once && !uses.placed {
                 Storage::Register
             } else {
-                Storage::Frame { escapes: uses.escapes, placed: uses.placed }
+                Storage::Frame { escapes: uses.escapes, placed: uses.placed, written: uses.written }
             }
         })
         .collect()

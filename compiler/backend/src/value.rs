@@ -63,7 +63,7 @@ impl<'c> Emit<'_, '_, 'c> {
         let emitter = self.emitter;
         let plain = cdp_core::ir::Access::Plain;
         match value {
-            Rvalue::Use(Operand::Const(Const { value, .. })) => self.store_constant(to, ty, value, span),
+            Rvalue::Use(Operand::Const(Const { value, .. })) => self.store_constant(to, ty, value, true, span),
             Rvalue::Use(operand) => self.copy(to, self.memory(operand, span)?, ty, plain, span),
             Rvalue::Select(condition, a, b) => {
                 let (a, b) = (self.memory(a, span)?, self.memory(b, span)?);
@@ -76,7 +76,9 @@ impl<'c> Emit<'_, '_, 'c> {
                     let at = self.at_offset(to, emitter.element_offset(ty, u64::from(index), span)?)?;
                     match (emitter.repr(element, span)?, operand) {
                         (Repr::Nothing, _) => {}
-                        (Repr::Memory, Operand::Const(constant)) => self.store_constant(at, element, &constant.value, span)?,
+                        (Repr::Memory, Operand::Const(constant)) => {
+                            self.store_constant(at, element, &constant.value, true, span)?
+                        }
                         (Repr::Memory, operand) => self.copy(at, self.memory(operand, span)?, element, plain, span)?,
                         (_, operand) => {
                             self.store(at, element, self.value(operand, span)?, cdp_core::ir::Access::Plain, span)?

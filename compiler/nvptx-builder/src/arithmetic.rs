@@ -166,7 +166,8 @@ impl<'c> Body<'_, 'c> {
         Ok(self.builder.build_int_compare(predicate, a, b, "")?.into())
     }
 
-    /// Compares floats of one type.
+    /// Compares floats of one type. Where `f32` is flushed, subnormal `bf16` counts as zero, too: PTX has no flushing comparison of `bf16`, and
+    /// LLVM asks for one.
     ///
     /// # Errors
     /// [`Error::Shape`] when the types differ or are others.
@@ -181,10 +182,27 @@ impl<'c> Body<'_, 'c> {
             FloatCompare::Unordered => FloatPredicate::UNO,
         };
         self.same_type(a, b)?;
-        match (a, b) {
+        match (self.comparable(a)?, self.comparable(b)?) {
             (Value::FloatValue(a), Value::FloatValue(b)) => Ok(self.builder.build_float_compare(predicate, a, b, "")?.into()),
             _ => shape("a float comparison of no floats"),
         }
+    }
+
+    /// The value, or a `bf16` as `f32` where LLVM would compare it by an instruction that there is not. It sees through an extension, so that
+    /// one is written in PTX.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when no block is current.
+    pub fn comparable(&self, value: Value<'c>) -> Result<Value<'c>, Error> {
+        /// From this capability on, LLVM compares `bf16` as such.
+        const COMPARES_BFLOAT: u32 = 90;
+        let options = &self.module.options;
+        let is_bfloat = value.get_type() == self.module.context.bf16_type().into();
+        if !is_bfloat || !options.flush_denormals || options.target.capability() < COMPARES_BFLOAT {
+            return Ok(value);
+        }
+        let bits = self.bits_as(value, self.module.int(16)?.into())?;
+        self.pure_assembly("cvt.f32.bf16 $0, $1;", "=f,h", self.module.context.f32_type().into(), &[bits])
     }
 
     /// `condition ? a : b`

@@ -83,10 +83,10 @@ impl<'c> Body<'_, 'c> {
         let space = self.space_of(address)?;
         // the block is all that sees shared memory
         let plain = scope == Scope::Device || space == Space::Shared;
-        let packed_half = matches!(ty, Type::VectorType(_));
-        if !plain || packed_half {
+        let pair = matches!(ty, Type::VectorType(_));
+        if !plain || pair {
             let scope = if space == Space::Shared { Scope::Block } else { scope };
-            if let Some((suffix, register)) = ptx_form(op, ty) {
+            if let Some((suffix, register)) = ptx_form(op, ty, self.module.options.target.capability()) {
                 return self.atomic_ptx(suffix, register, scope, space, address, value);
             }
         }
@@ -198,7 +198,7 @@ impl<'c> Body<'_, 'c> {
 }
 
 /// PTX's operation with its type, and the constraint of the register that holds it (PTX ISA, "atom").
-fn ptx_form(op: AtomicOp, ty: Type<'_>) -> Option<(&'static str, &'static str)> {
+fn ptx_form(op: AtomicOp, ty: Type<'_>, capability: u32) -> Option<(&'static str, &'static str)> {
     Some(match ty {
         Type::IntType(int) => match (op, int.get_bit_width()) {
             (AtomicOp::Add, 32) => ("add.u32", "r"),
@@ -230,6 +230,9 @@ fn ptx_form(op: AtomicOp, ty: Type<'_>) -> Option<(&'static str, &'static str)> 
         },
         Type::VectorType(vector) if vector.get_size() == 2 => match (op, vector.get_element_type()) {
             (AtomicOp::FloatAdd, Type::FloatType(half)) if half == half.get_context().f16_type() => ("add.noftz.f16x2", "r"),
+            (AtomicOp::FloatAdd, Type::FloatType(half)) if half == half.get_context().bf16_type() && capability >= 90 => {
+                ("add.noftz.bf16x2", "r")
+            }
             _ => return None,
         },
         _ => return None,

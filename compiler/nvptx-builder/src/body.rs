@@ -119,7 +119,27 @@ impl<'m, 'c> Body<'m, 'c> {
     /// # Errors
     /// [`Error::Shape`] when LLVM refuses it.
     pub fn assembly(&self, text: &str, constraints: &str, result: Type<'c>, args: &[Value<'c>]) -> Result<Value<'c>, Error> {
-        match self.assemble(result.fn_type(&param_types(args), false), text, constraints, args)?.try_as_basic_value() {
+        let ty = result.fn_type(&param_types(args), false);
+        self.result_of(self.assemble(ty, text, constraints, true, args)?)
+    }
+
+    /// Inline PTX that only computes: it may be moved, merged and dropped.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when LLVM refuses it.
+    pub fn pure_assembly(
+        &self,
+        text: &str,
+        constraints: &str,
+        result: Type<'c>,
+        args: &[Value<'c>],
+    ) -> Result<Value<'c>, Error> {
+        let ty = result.fn_type(&param_types(args), false);
+        self.result_of(self.assemble(ty, text, constraints, false, args)?)
+    }
+
+    fn result_of(&self, call: CallSiteValue<'c>) -> Result<Value<'c>, Error> {
+        match call.try_as_basic_value() {
             ValueKind::Basic(value) => Ok(value),
             ValueKind::Instruction(_) => shape("assembly without a result"),
         }
@@ -131,7 +151,7 @@ impl<'m, 'c> Body<'m, 'c> {
     /// [`Error::Shape`] when LLVM refuses it.
     pub fn assembly_effect(&self, text: &str, constraints: &str, args: &[Value<'c>]) -> Result<(), Error> {
         let ty = self.module.context.void_type().fn_type(&param_types(args), false);
-        self.assemble(ty, text, constraints, args).map(|_| ())
+        self.assemble(ty, text, constraints, true, args).map(|_| ())
     }
 
     fn assemble(
@@ -139,10 +159,11 @@ impl<'m, 'c> Body<'m, 'c> {
         ty: FunctionType<'c>,
         text: &str,
         constraints: &str,
+        effects: bool,
         args: &[Value<'c>],
     ) -> Result<CallSiteValue<'c>, Error> {
         let context = self.module.context;
-        let address = context.create_inline_asm(ty, text.to_owned(), constraints.to_owned(), true, false, None, false);
+        let address = context.create_inline_asm(ty, text.to_owned(), constraints.to_owned(), effects, false, None, false);
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|arg| (*arg).into()).collect();
         Ok(self.builder.build_indirect_call(ty, address, &args, "")?)
     }

@@ -181,6 +181,12 @@ impl WarpOp {
         Self::ReduceXor,
     ];
 
+    /// Whether it gives another lane's value.
+    #[must_use]
+    pub const fn is_shuffle(self) -> bool {
+        matches!(self, Self::Shfl | Self::ShflUp | Self::ShflDown | Self::ShflXor)
+    }
+
     /// CUDA's name.
     #[must_use]
     pub const fn name(self) -> &'static str {

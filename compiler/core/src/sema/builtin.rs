@@ -63,6 +63,11 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         .chain(OTHERS.iter().copied())
 }
 
+/// Whether a name is that of a builtin function.
+pub(crate) fn is_function(name: &str) -> bool {
+    names().any(|known| known == name) || Intrinsic::from_name(name).is_some() || AtomicOp::from_name(name).is_some()
+}
+
 impl Body<'_, '_> {
     /// The call, when the name is a builtin's.
     pub(crate) fn builtin_call(
@@ -432,13 +437,15 @@ impl Body<'_, '_> {
         let bits = match self.checker.types.get(ty) {
             Type::Int(int) => int.bits(),
             Type::Float(float) => float.bits(),
+            Type::Vector { element: Scalar::Float(Float::F16 | Float::Bf16), lanes: 2 } => return op.is_shuffle(),
             Type::Bool => 8,
             _ => return false,
         };
+        let is_float = self.checker.types.as_float(ty).is_some();
         let unsigned = ty == TypeTable::U32;
         match op {
             WarpOp::All | WarpOp::Any | WarpOp::Ballot | WarpOp::ActiveMask => true,
-            WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => bits >= 32,
+            WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => bits >= 32 || is_float,
             WarpOp::MatchAny => bits >= 32,
             WarpOp::ReduceAdd | WarpOp::ReduceMin | WarpOp::ReduceMax => unsigned || ty == TypeTable::I32,
             WarpOp::ReduceAnd | WarpOp::ReduceOr | WarpOp::ReduceXor => unsigned,

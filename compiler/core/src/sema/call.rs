@@ -17,6 +17,9 @@ impl Body<'_, '_> {
     /// `callee(args)`: a function, a builtin, or a value of a struct or vector.
     pub(crate) fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], expect: Option<TypeId>, span: Span) -> Expr {
         let ast::ExprKind::Path(path) = &callee.without_parens().kind else {
+            if self.numba_launch(callee) {
+                return self.skip_args(args, span);
+            }
             let typed = self.expr(callee, None);
             if !is_poison(&typed) {
                 let message = format!("a `{}` cannot be called", self.show(typed.ty));
@@ -54,6 +57,34 @@ impl Body<'_, '_> {
             self.unknown_name(name, path.span);
         }
         self.skip_args(args, span)
+    }
+
+    /// `kernel[grid, block](args)`, as Python has it.
+    fn numba_launch(&mut self, callee: &ast::Expr) -> bool {
+        let (name, config) = match &callee.kind {
+            ast::ExprKind::Type(ast::TypeExpr { kind: ast::TypeKind::Path(path), .. }) => (&path.name, path.args.as_slice()),
+            ast::ExprKind::Index { base, index } => match base.as_ident() {
+                Some(name) => (name, std::slice::from_ref(index.as_ref())),
+                None => return false,
+            },
+            _ => return false,
+        };
+        let declared = match self.checker.items.find(&name.name) {
+            Some((_, ast::Item { kind: ast::ItemKind::Function(decl), .. }))
+                if decl.kind == ast::FunctionKind::Kernel && self.find(&name.name).is_none() =>
+            {
+                decl.name.span
+            }
+            _ => return false,
+        };
+        let mut words: Vec<String> = config.iter().map(|value| self.text(value.span).to_owned()).collect();
+        if words.len() == 1 {
+            words.push("128".to_owned());
+        }
+        let at = Span::new(callee.span.file, name.span.end, callee.span.end);
+        let diagnostic = Diagnostic::new(Code::E0401, at, format!("the launch of `{}` stands in `<<<` and `>>>`", name.name));
+        self.report(diagnostic.also(declared, "declared here").fix("write", at, format!("<<<{}>>>", words.join(", "))));
+        true
     }
 
     /// Checks arguments whose call is wrong anyway, so that their own mistakes are found.

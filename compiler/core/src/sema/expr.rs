@@ -117,11 +117,29 @@ impl Body<'_, '_> {
             ast::ExprKind::SizeOf(ty) => self.size_constant(ty, span, |layout| layout.size),
             ast::ExprKind::AlignOf(ty) => self.size_constant(ty, span, |layout| u64::from(layout.align)),
             ast::ExprKind::OffsetOf { ty, field } => self.offset_of(ty, field, span),
-            ast::ExprKind::Type(_) => {
+            ast::ExprKind::Type(ty) => {
+                if let ast::TypeKind::Path(path) = &ty.kind
+                    && !self.is_type_name(&path.name.name)
+                {
+                    return self.several_indices(path, span);
+                }
                 self.report(Diagnostic::new(Code::E0203, span, "this is a type, a value is needed here"));
                 poison(span)
             }
         }
+    }
+
+    /// `a[i, j]` of something that is no type.
+    fn several_indices(&mut self, path: &ast::Path, span: Span) -> Expr {
+        let known = self
+            .value(&ast::Expr::new(ast::ExprKind::Path(ast::Path { args: Vec::new(), ..path.clone() }), path.name.span), None);
+        let is_wrong = matches!(&known, super::value::Value::Expr(value) if is_poison(value));
+        if !is_wrong {
+            let at = Span::new(span.file, path.name.span.end, span.end);
+            let indices: Vec<String> = path.args.iter().map(|arg| self.text(arg.span).to_owned()).collect();
+            self.report(crate::syntax::several_indices(at, indices.iter().map(String::as_str)));
+        }
+        poison(span)
     }
 
     /// An expression of any integer type, extended with what a message says it is for.
@@ -185,7 +203,7 @@ impl Body<'_, '_> {
         };
         let value = if negative { -i128::from(value) } else { i128::from(value) };
         if let Some(float) = self.float_element(ty) {
-            return const_expr(Const::bits(ty, crate::ir::eval::round(float, value as f64)), span);
+            return const_expr(Const::bits(ty, crate::ir::eval::from_int(float, value)), span);
         }
         let Some(int) = self.int_element(ty) else { return poison(span) };
         let (least, most) = int.range();
@@ -212,11 +230,7 @@ impl Body<'_, '_> {
             None => expect.filter(|ty| self.float_element(*ty).is_some()).unwrap_or(TypeTable::F64),
         };
         let Some(float) = self.float_element(ty) else { return poison(span) };
-        // one rounding, from the decimal digits: through f64 first would round twice
-        let bits = match float {
-            Float::F32 => text.parse::<f32>().ok().map(|value| u64::from(value.to_bits())),
-            _ => text.parse::<f64>().ok().map(|value| crate::ir::eval::round(float, value)),
-        };
+        let bits = crate::ir::eval::round_decimal(float, text);
         let Some(bits) = bits else { return poison(span) };
         if float.value(bits).is_infinite() {
             let message = format!("{text} is too large for `{}`", float.name());

@@ -292,6 +292,11 @@ impl Body<'_, '_> {
         let Some(name) = arg.as_ident().map(|ident| ident.name.as_str()) else {
             return matches!(arg.kind, ast::ExprKind::Type(_));
         };
+        self.is_type_name(name)
+    }
+
+    /// Whether a name stands for a type, and for nothing nearer.
+    pub(crate) fn is_type_name(&mut self, name: &str) -> bool {
         if self.find(name).is_some() {
             return false;
         }

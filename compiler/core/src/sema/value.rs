@@ -166,7 +166,10 @@ impl Body<'_, '_> {
             let pointer = expect.filter(|ty| self.checker.types.pointee(*ty).is_some()).unwrap_or(TypeTable::VOID_POINTER);
             return Value::Expr(const_expr(Const::bits(pointer, 0), span));
         }
-        if !self.checker.items.is_damaged(name) {
+        if super::builtin::is_function(name) {
+            let diagnostic = Diagnostic::new(Code::E0403, span, format!("function `{name}` is not a value"));
+            self.report(diagnostic.fix("a call has parentheses", span.after(), "()"));
+        } else if !self.checker.items.is_damaged(name) {
             self.unknown_name(name, span);
         }
         Value::Expr(poison(span))

@@ -30,6 +30,7 @@ mod tests;
 pub use format::format;
 pub use lexer::tokens;
 pub use parser::parse;
+pub(crate) use state::several_indices;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(

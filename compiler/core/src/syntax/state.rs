@@ -131,6 +131,20 @@ impl State<'_> {
         self.expr(ExprKind::Type(ty), start, end)
     }
 
+    /// `Pair[f32, i32]`, a type among values; of anything but a name it is the index of another language.
+    pub(crate) fn several(&mut self, base: Expr, open: u32, first: Expr, more: Vec<Expr>, start: u32, end: u32) -> Expr {
+        let mut args = vec![first];
+        args.extend(more);
+        let Some(name) = base.as_ident().cloned() else {
+            let at = self.span(open, end);
+            self.diagnostics.push(several_indices(at, args.iter().map(|arg| self.slice(arg.span.start, arg.span.end))));
+            return Expr::new(ExprKind::Error, self.span(start, end));
+        };
+        let path = Path { qualifier: None, name, args, span: self.span(start, end) };
+        let ty = self.type_expr(TypeKind::Path(path), start, end);
+        self.expr(ExprKind::Type(ty), start, end)
+    }
+
     pub(crate) fn unary(&mut self, op: UnaryOp, operand: Expr, start: u32, end: u32) -> Expr {
         self.expr(ExprKind::Unary { op, operand: Box::new(operand) }, start, end)
     }
@@ -230,6 +244,12 @@ impl State<'_> {
     pub(crate) fn expr_stmt(&self, expr: Expr) -> StmtKind {
         if expr.kind == ExprKind::Error { StmtKind::Error } else { StmtKind::Expr(expr) }
     }
+}
+
+/// `a[i, j]`
+pub(crate) fn several_indices<'a>(at: Span, indices: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let separate: String = indices.map(|index| format!("[{index}]")).collect();
+    Diagnostic::new(Code::E0229, at, "an index is one number").fix("each dimension has its own brackets", at, separate)
 }
 
 /// The error of the depth limit.

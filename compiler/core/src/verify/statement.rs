@@ -240,7 +240,12 @@ impl Verifier<'_> {
             // the lane of `__shfl_sync` is an `int` in CUDA, the others' distances are unsigned
             (WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor, [MASK, v, lane, width]) => {
                 let is_lane = |ty: &TypeId| *ty == TypeTable::I32 || *ty == TypeTable::U32;
-                (movable(v) && is_lane(lane) && is_lane(width), *v)
+                let is_pair = matches!(
+                    self.module.types.get(*v),
+                    Type::Vector { element: Scalar::Float(Float::F16 | Float::Bf16), lanes: 2 }
+                );
+                let fits = movable(v) || is_pair;
+                (fits && is_lane(lane) && is_lane(width), *v)
             }
             (WarpOp::MatchAny, [MASK, v]) => (movable(v), TypeTable::U32),
             (WarpOp::ReduceAdd | WarpOp::ReduceMin | WarpOp::ReduceMax, [MASK, v]) => {

@@ -1,6 +1,7 @@
 //! Rounding to a floating-point format, once.
 
 use crate::types::Float;
+use std::cmp::Ordering;
 
 /// The bit pattern that NVIDIA GPUs give for a result that is not a number (PTX ISA, floating-point instructions).
 #[must_use]
@@ -31,6 +32,53 @@ pub fn round(float: Float, value: f64) -> u64 {
         Float::F16 => narrow(value, 5, 10),
         Float::Bf16 => narrow(value, 8, 7),
     }
+}
+
+/// The bit pattern nearest to a decimal number, ties to even, in one rounding: digits, with a point and an exponent where wanted, `_` in
+/// between, no sign. None for what is no number.
+#[must_use]
+pub fn round_decimal(float: Float, text: &str) -> Option<u64> {
+    let plain = text.replace('_', "");
+    let nearest: f64 = plain.parse().ok()?;
+    match float {
+        Float::F64 => return Some(nearest.to_bits()),
+        Float::F32 => return plain.parse::<f32>().ok().map(|value| u64::from(value.to_bits())),
+        Float::F16 | Float::Bf16 => {}
+    }
+    if nearest.is_infinite() {
+        return Some(round(float, nearest));
+    }
+    // to f64 rounded to odd, whose last bit then says whether it was exact: rounding that to fewer bits is rounding once
+    let odd = match decimal(&plain)?.cmp(&decimal(&format!("{nearest:.1100}"))?) {
+        Ordering::Equal => nearest,
+        Ordering::Greater => f64::from_bits(nearest.to_bits() | 1),
+        Ordering::Less => f64::from_bits(nearest.next_down().to_bits() | 1),
+    };
+    Some(round(float, odd))
+}
+
+/// A decimal number as the place of its point, counted from its first digit that is not 0, and its digits from there on, without zeros
+/// at the end: such pairs are in the order of the numbers.
+fn decimal(text: &str) -> Option<(i64, String)> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        // of an exponent that is too long for this only the sign matters
+        Some((mantissa, exponent)) => {
+            let negative = exponent.starts_with('-');
+            let most = if negative { i64::MIN / 2 } else { i64::MAX / 2 };
+            (mantissa, exponent.parse().unwrap_or(most))
+        }
+        None => (text, 0i64),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let digits_left = digits.trim_start_matches('0');
+    let leading = i64::try_from(digits.len() - digits_left.len()).ok()?;
+    let significant = digits_left.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some((i64::MIN, String::new()));
+    }
+    let point = i64::try_from(whole.len()).ok()? - leading;
+    Some((point.saturating_add(exponent), significant.to_owned()))
 }
 
 /// To a format with this many bits of exponent and mantissa.
@@ -66,7 +114,8 @@ fn narrow(value: f64, exponent_bits: u32, mantissa_bits: u32) -> u64 {
 }
 
 /// The nearest number of a format to an integer of at most 64 bits and a sign.
-pub(super) fn from_int(float: Float, value: i128) -> u64 {
+#[must_use]
+pub fn from_int(float: Float, value: i128) -> u64 {
     match float {
         Float::F64 => (value as f64).to_bits(),
         Float::F32 => u64::from((value as f32).to_bits()),

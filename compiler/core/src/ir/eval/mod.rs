@@ -12,7 +12,7 @@
 mod float;
 mod intrinsic;
 
-pub use float::{nan, round};
+pub use float::{from_int, nan, round, round_decimal};
 pub use intrinsic::eval_intrinsic;
 
 use super::{BinaryOp, CastKind, UnaryOp};

@@ -252,3 +252,35 @@ fn exact_mathematics() {
     assert_eq!(intrinsic(Intrinsic::Saturate, T::F32, &[f32_bits(f32::NAN)]), 0);
     assert_eq!(eval_intrinsic(&types(), Intrinsic::Sin, T::F32, &[0]), Err(EvalError::Unsupported));
 }
+
+#[test]
+fn decimals_are_rounded_once() {
+    let half = |text: &str| round_decimal(Float::F16, text).unwrap();
+    // 1 + 2^-11 is the middle of 1 and the next f16; what is a hair above it is 1 + 2^-11 as f64
+    assert_eq!(half("1.00048828125"), 0x3c00);
+    assert_eq!(half("1.0004882812500000000000000001"), 0x3c01);
+    assert_eq!(half("1.000488281249999999999999999999"), 0x3c00);
+    assert_eq!(half("1.00146484375"), 0x3c02);
+    assert_eq!(half("1.001464843749999999999999999999"), 0x3c01);
+    assert_eq!(half("65519.99999999999999999999"), 0x7bff);
+    assert_eq!(half("65520.0"), 0x7c00);
+    assert_eq!(half("2_049e0"), 0x6800);
+    assert_eq!(half("2049.0000000000000000000000001"), 0x6801);
+    assert_eq!(half("0.0"), 0);
+    assert_eq!(half("1e-999999999999999999999"), 0);
+    assert_eq!(half("2.98023223876953125e-8"), 0);
+    assert_eq!(half("2.980232238769531250000000000000001e-8"), 1);
+    let brain = |text: &str| round_decimal(Float::Bf16, text).unwrap();
+    assert_eq!(brain("1.00390625"), 0x3f80);
+    assert_eq!(brain("1.003906250000000000000000000001"), 0x3f81);
+    assert_eq!(brain("257"), 0x4380);
+    assert_eq!(brain("257.000000000000000000000001"), 0x4381);
+    assert_eq!(brain("1e999999999999999999999"), 0x7f80);
+    // the same as the conversion in two exact steps wherever the decimal is short
+    for n in 0..4096u32 {
+        let value = f64::from(n) / 64.0;
+        assert_eq!(round_decimal(Float::F16, &value.to_string()), Some(round(Float::F16, value)), "{value}");
+        assert_eq!(round_decimal(Float::Bf16, &value.to_string()), Some(round(Float::Bf16, value)), "{value}");
+    }
+    assert_eq!(round_decimal(Float::F16, "x"), None);
+}

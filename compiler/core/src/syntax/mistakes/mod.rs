@@ -33,6 +33,8 @@ struct Pass<'text, 'out> {
     closed_expression: bool,
     /// The keyword of the item that the tokens outside of braces belong to.
     item: Option<Token>,
+    /// The closing braces of bodies of `do`, and the `;` behind each one's condition.
+    pending_do: Vec<(usize, usize)>,
 }
 
 /// What an open bracket holds.
@@ -65,6 +67,7 @@ pub(super) fn replace(
         first: None,
         closed_expression: false,
         item: None,
+        pending_do: Vec::new(),
     };
     while pass.at < tokens.len() {
         pass.step();
@@ -171,6 +174,12 @@ impl Pass<'_, '_> {
             if self.statement(token) {
                 return;
             }
+        }
+        if self.pending_do.last().is_some_and(|(close, _)| *close == self.at) {
+            let end = self.pending_do.pop().map_or(self.at, |(_, end)| end);
+            self.copy_to(self.at + 1);
+            self.drop_to(end + 1);
+            return;
         }
         match token.token {
             Token::BraceOpen if self.open.is_empty() && self.item == Some(Token::Struct) => {

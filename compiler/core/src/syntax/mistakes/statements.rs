@@ -20,9 +20,55 @@ impl Pass<'_, '_> {
                 self.increment_in_front(token);
                 true
             }
+            Token::Name if self.source.word(token) == "match" && self.match_statement(token) => true,
+            Token::Name if self.source.word(token) == "do" && self.do_while(token) => true,
             Token::Name | Token::Const | Token::Extern | Token::Struct => self.c_declaration(token),
             _ => false,
         }
+    }
+
+    /// `match value { 1 => …, _ => … }`
+    fn match_statement(&mut self, token: Spanned) -> bool {
+        let Some(open) = find_outside(self.tokens, self.at, &[Token::BraceOpen, Token::Semicolon, Token::Equal]) else {
+            return false;
+        };
+        let value = self.tokens.get(self.at + 1..open).filter(|value| !value.is_empty());
+        let (Some(value), true) = (value, self.tokens.get(open).is_some_and(|found| found.token == Token::BraceOpen)) else {
+            return false;
+        };
+        let span = self.source.span(token);
+        let value = self.source.words(value);
+        self.diagnostics.push(
+            Diagnostic::new(Code::E0112, span, "there is no `match`; `switch` chooses by an integer or enumeration")
+                .help(format!("write `switch {value} {{ case 1 {{ … }} case 2, 3 {{ … }} default {{ … }} }}`")),
+        );
+        self.drop_to(closing(self.tokens, open) + 1);
+        if self.peek_is(0, Token::Semicolon) {
+            self.at += 1;
+        }
+        true
+    }
+
+    /// `do { … } while condition;`: a loop whose body the rest of the checks sees.
+    fn do_while(&mut self, token: Spanned) -> bool {
+        if !self.peek_is(1, Token::BraceOpen) {
+            return false;
+        }
+        let close = closing(self.tokens, self.at + 1);
+        let is_while = self.tokens.get(close + 1).is_some_and(|found| found.token == Token::While);
+        let Some(end) = find_outside(self.tokens, close + 1, &[Token::Semicolon]).filter(|_| is_while) else { return false };
+        let condition = self.source.words(self.tokens.get(close + 2..end).unwrap_or(&[]));
+        let span = self.source.span(token);
+        self.diagnostics.push(
+            Diagnostic::new(Code::E0112, span, "there is no `do`; a loop that tests at its end leaves with `break`")
+                .help(format!("write `loop {{ …; if !({condition}) {{ break; }} }}`")),
+        );
+        self.first = Some(Token::Loop);
+        self.emit(Token::Loop, token);
+        self.at += 1;
+        // as if the condition stood in a statement of its own in the body's place
+        self.pending_do.push((close, end));
+        true
     }
 
     pub(super) fn extra_semicolon(&mut self, token: Spanned) {

@@ -40,12 +40,18 @@ impl Repair<'_, '_> {
         if let Some(diagnostic) = self.condition(at, expected) {
             return Some(diagnostic);
         }
+        if let Some(diagnostic) = self.assignment_in_parentheses(at, expected) {
+            return Some(diagnostic);
+        }
         if let Some(diagnostic) = self.value_of_if(at, expected) {
             return Some(diagnostic);
         }
         if expected.has(";") && self.ends_statement(at, previous) {
-            let diagnostic = self.missing_semicolon(at, previous);
+            let (diagnostic, returned) = self.missing_semicolon(at, previous);
             self.insert_at(at, &[Token::Semicolon]);
+            if let Some(start) = returned {
+                self.insert_at(start, &[Token::Return]);
+            }
             return Some(diagnostic);
         }
         if previous.token == Token::LaunchClose && expected.has("(") {
@@ -97,11 +103,7 @@ impl Repair<'_, '_> {
             if let Some(token) = self.tokens.get_mut(at) {
                 token.token = Token::EqualEqual;
             }
-            return Some(
-                Diagnostic::new(Code::E0122, span, "`=` assigns, `==` compares")
-                    .label("a condition has no assignment")
-                    .fix("write", span, "=="),
-            );
+            return Some(assignment_in_condition(span));
         }
         let starts = found.token.is_name()
             || found.token.starts_statement()
@@ -141,6 +143,22 @@ impl Repair<'_, '_> {
         self.insert_at(end + 1, &[Token::BraceClose]);
         self.insert_at(at, &[Token::BraceOpen]);
         Some(diagnostic)
+    }
+
+    /// `if (a = b) {`
+    fn assignment_in_parentheses(&mut self, at: usize, expected: &Expected<'_>) -> Option<Diagnostic> {
+        let found = self.tokens.get(at).copied().filter(|found| found.token == Token::Equal && expected.has(")"))?;
+        let open = enclosing(&self.tokens, at)?;
+        let heads = self.tokens.get(open)?.token == Token::ParenOpen
+            && matches!(self.previous(open)?.token, Token::If | Token::While | Token::AndAnd | Token::OrOr);
+        let first = self.tokens.get(self.statement_start(open))?.token;
+        if !heads || !matches!(first, Token::If | Token::While | Token::Else) {
+            return None;
+        }
+        if let Some(token) = self.tokens.get_mut(at) {
+            token.token = Token::EqualEqual;
+        }
+        Some(assignment_in_condition(self.source.span(found)))
     }
 
     /// The body of an `else` at `at` that is one statement without braces: its first and its last token.
@@ -195,7 +213,8 @@ impl Repair<'_, '_> {
                 ))
     }
 
-    fn missing_semicolon(&self, at: usize, previous: Spanned) -> Diagnostic {
+    /// What to say, and the start of a value that the function gives back.
+    fn missing_semicolon(&self, at: usize, previous: Spanned) -> (Diagnostic, Option<usize>) {
         let span = self.source.span(previous).after();
         let diagnostic = Diagnostic::new(Code::E0111, span, "expected `;`").label("missing here");
         let start = self.statement_start(at);
@@ -211,9 +230,16 @@ impl Repair<'_, '_> {
             Some(first) if is_last && gives_value && is_value => {
                 let whole = self.source.between(*first, previous);
                 let text = self.source.words(statement);
-                diagnostic.fix("a function gives its value back with `return`", whole, format!("return {text};"))
+                let fix = "a function gives its value back with `return`";
+                (diagnostic.fix(fix, whole, format!("return {text};")), Some(start))
             }
-            _ => diagnostic.fix("write", span, ";"),
+            _ => (diagnostic.fix("write", span, ";"), None),
         }
     }
+}
+
+fn assignment_in_condition(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0122, span, "`=` assigns, `==` compares")
+        .label("a condition has no assignment")
+        .fix("write", span, "==")
 }
