@@ -57,6 +57,8 @@ pub struct Ran {
     pub passed: bool,
     /// What went wrong at places of the source.
     pub diagnostics: Vec<Diagnostic>,
+    /// What was never given back.
+    pub leaks: Vec<Diagnostic>,
     /// What else is known about it.
     pub messages: Vec<Message>,
     /// What is no mistake by itself.
@@ -190,7 +192,7 @@ fn nothing(entry: Entry) -> Failure {
 impl Ran {
     /// What an outcome says.
     pub fn of(outcome: Outcome) -> Self {
-        Self { passed: outcome.is_ok(), diagnostics: outcome.diagnostics, ..Self::default() }
+        Self { passed: outcome.is_ok(), diagnostics: outcome.diagnostics, leaks: outcome.leaks, ..Self::default() }
     }
 
     fn blame(&mut self, error: &cdp_runtime::Error) {
@@ -198,9 +200,11 @@ impl Ran {
         self.messages.push(Message::from(error));
     }
 
-    /// Everything there is to say.
-    pub fn render(&self, build: &Build<'_>, reporter: &Reporter) -> String {
-        let mut text = reporter.render(build.sources(), &self.diagnostics);
+    /// Everything there is to say, with what was never given back if `leaks` says so.
+    pub fn render(&self, build: &Build<'_>, reporter: &Reporter, leaks: bool) -> String {
+        let leaks = self.leaks.iter().filter(|_| leaks && self.passed);
+        let all: Vec<Diagnostic> = self.diagnostics.iter().chain(leaks).cloned().collect();
+        let mut text = reporter.render(build.sources(), &all);
         for (severity, messages) in [("error", &self.messages), ("note", &self.notes)] {
             for message in messages {
                 text.push_str(&reporter.render_message(severity, message));

@@ -84,6 +84,21 @@ pub struct Reference {
     pub max_steps: Option<u64>,
 }
 
+/// A switch that takes `true` or `false`, and stands for `true` alone.
+macro_rules! leaks {
+    ($name:ident, $default:literal) => {
+        /// Whether to say what was never given back.
+        #[derive(Clone, Copy, Debug, clap::Args)]
+        pub struct $name {
+            /// Say what memory, streams and events the program never gave back
+            #[arg(long, value_name = "BOOL", default_value_t = $default, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+            pub leaks: bool,
+        }
+    };
+}
+leaks!(LeaksShown, true);
+leaks!(LeaksHidden, false);
+
 /// An order that the language leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {

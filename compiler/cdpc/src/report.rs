@@ -164,7 +164,7 @@ fn human(severity: &str, message: &Message, style: Style) -> String {
 /// "2 errors and 1 warning", as the last line; nothing for a single finding.
 fn summary(list: &[Diagnostic]) -> String {
     let errors = list.iter().filter(|d| d.severity == Severity::Error).count();
-    let warnings = list.len() - errors;
+    let warnings = list.iter().filter(|d| d.severity == Severity::Warning).count();
     let count = |number: usize, what: &str| match number {
         0 => None,
         1 => Some(format!("1 {what}")),

@@ -2,6 +2,7 @@
 
 use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::fault::Allocation;
+use crate::leaks::Leak;
 use crate::occupancy::KernelAttributes;
 use cdp_core::diag::Diagnostic;
 use cdp_core::source::Span;
@@ -63,6 +64,11 @@ pub trait Device {
         let error = self.stream_synchronize(stream);
         let Ok(bytes) = usize::try_from(bytes) else { return INVALID_VALUE };
         if error == 0 { self.write(address, &vec![value; bytes]) } else { error }
+    }
+
+    /// What device code made and did not give back, as far as the device knows.
+    fn leaks(&mut self) -> Vec<Leak> {
+        Vec::new()
     }
 
     /// What a kernel needs, by its symbol.

@@ -16,7 +16,8 @@
 //! - `control`: watching and stopping a run
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in
-//! - [`fault`]: what can go wrong; [`errors`]: the errors that devices give
+//! - [`fault`]: what can go wrong; [`errors`]: the errors that devices give; `last_error`: those that a thread has not looked
+//!   at; [`leaks`]: what was never given back
 
 pub mod address;
 mod atomic;
@@ -30,6 +31,8 @@ pub mod fault;
 pub mod format;
 pub mod host;
 mod interp;
+mod last_error;
+pub mod leaks;
 mod math;
 pub mod occupancy;
 mod print;

@@ -12,7 +12,7 @@ use crate::device::Choice;
 use crate::driver::Build;
 use crate::execute::{Entry, Ran, Runner};
 use crate::failure::{BUG, Failure, INTERRUPTED, PROGRAM, Result};
-use crate::options::{Compile, Reference};
+use crate::options::{Compile, LeaksShown, Reference};
 use crate::reference::{Executor, failed_under};
 use crate::report::Reporter;
 use crate::signal;
@@ -37,6 +37,8 @@ pub struct Args {
     /// Draw the launch tree as SVG
     #[arg(long, value_name = "PATH", help_heading = "Reference executor")]
     graph: Option<PathBuf>,
+    #[command(flatten)]
+    leaks: LeaksShown,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
@@ -76,6 +78,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     }
     let mut command = worker(reporter)?;
     command.args(&args.files).arg(format!("--device={device}")).args(args.compile.arguments());
+    command.arg(format!("--leaks={}", args.leaks.leaks));
     command.args(args.test.iter().map(|name| format!("--test={name}")));
     // the worker writes to this process's own output, and has said what there was to say
     let status = command.status().map_err(|error| Failure::file("start", command.get_program().as_ref(), &error))?;
@@ -113,7 +116,7 @@ fn tell(args: &Args, mut ran: Ran, build: &Build<'_>, reporter: &Reporter) -> Re
         let what = ("run", build.source_path(), test.as_slice());
         ran.notes.push(failed_under(under, what, &args.reference, &args.compile.meaning));
     }
-    terminal::say(&ran.render(build, reporter));
+    terminal::say(&ran.render(build, reporter, args.leaks.leaks));
     match ran {
         Ran { stopped: true, .. } => Err(Failure::Told(INTERRUPTED)),
         Ran { passed: false, .. } => Err(Failure::Told(PROGRAM)),

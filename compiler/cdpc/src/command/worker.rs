@@ -8,7 +8,7 @@ use crate::device::Choice;
 use crate::driver::Build;
 use crate::execute::{self, Entry, Runner};
 use crate::failure::{Failure, INTERRUPTED, PROGRAM, Result};
-use crate::options::{Compile, Reference};
+use crate::options::{Compile, LeaksHidden, Reference};
 use crate::protocol::{self, Event};
 use crate::reference::{Executor, failed_under};
 use crate::report::Reporter;
@@ -37,6 +37,8 @@ pub struct Args {
     #[arg(long, default_value_t = 1)]
     threads: usize,
     #[command(flatten)]
+    leaks: LeaksHidden,
+    #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
     compile: Compile,
@@ -54,7 +56,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let Some(token) = &args.token else {
         let entry = Entry::named(args.test.as_deref(), build.module())?;
         let ran = runner.run(entry, runner.device()?)?;
-        terminal::say(&ran.render(&build, reporter));
+        terminal::say(&ran.render(&build, reporter, args.leaks.leaks));
         return if ran.passed { Ok(()) } else { Err(Failure::Told(PROGRAM)) };
     };
     let names = execute::tests(build.module());
@@ -77,7 +79,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             passed: ran.passed,
             stopped: ran.stopped,
             milliseconds: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
-            told: ran.render(&build, reporter),
+            told: ran.render(&build, reporter, args.leaks.leaks),
         };
         terminal::print(protocol::encode(token, &event))?;
         if ran.device_lost {

@@ -177,6 +177,7 @@ impl Analysis {
             severity: Some(match diagnostic.severity {
                 Severity::Error => DiagnosticSeverity::ERROR,
                 Severity::Warning => DiagnosticSeverity::WARNING,
+                Severity::Note => DiagnosticSeverity::INFORMATION,
             }),
             code: Some(NumberOrString::String(code.to_owned())),
             code_description: None::<CodeDescription>,

@@ -216,3 +216,54 @@ fn files_speak_in_their_order() {
         assert!(names.len() == 4 && names.iter().zip(starts).all(|(name, start)| name.starts_with(start)), "{}", ran.out);
     }
 }
+
+const LEAKY: &str = "\
+kernel leaky(x: *global i32) {
+    let p = malloc(16) as *global i32;
+    if p == null { return; }
+    p[0] = 1;
+    x[threadIdx.x] = p[0];
+    var s: cudaStream_t;
+    assert(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) == cudaSuccess);
+    if threadIdx.x == 0 { free(p as *void); cudaStreamDestroy(s); }
+}
+host fn main() {
+    let x = device(i32, 4);
+    var kept: *global i32;
+    var given: *global i32;
+    cudaMalloc(&kept, 400);
+    cudaMalloc(&given, 400);
+    var e: cudaEvent_t;
+    cudaEventCreateWithFlags(&e, cudaEventDefault);
+    leaky<<<1, 4>>>(x);
+    cudaDeviceSynchronize();
+    cudaFree(given);
+}
+test \"leaky\" { main(); }
+";
+
+#[test]
+fn what_was_never_given_back_is_noted() {
+    let place = Place::new();
+    place.write("a.cdp", LEAKY);
+    let ran = place.run("run --device cpu a.cdp");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let found: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("note[W0701]: ")).collect();
+    assert_eq!(
+        found,
+        [
+            "note[W0701]: memory of `malloc` was never given back, 3 times",
+            "note[W0701]: a stream was never given back, 3 times",
+            "note[W0701]: memory of `cudaMalloc` was never given back",
+            "note[W0701]: an event was never given back",
+        ]
+    );
+    assert!(
+        ran.err.contains("a.cdp:2:13") && ran.err.contains("made here; 48 bytes in all") && ran.err.contains("a.cdp:14:5"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(place.run("run --device cpu --leaks=false a.cdp").succeeds().err, "");
+    assert_eq!(place.run("test --device cpu a.cdp").succeeds().err, "");
+    assert!(place.run("test --device cpu --leaks a.cdp").succeeds().err.contains("an event was never given back"));
+}

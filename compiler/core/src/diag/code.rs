@@ -188,6 +188,7 @@ codes! {
     E0741 "read of memory that was never written";
     E0742 "stopped from outside";
     E0743 "waiting for what need not happen";
+    W0701 "something was never given back";
 }
 
 impl Code {

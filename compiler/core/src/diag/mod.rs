@@ -21,6 +21,8 @@ pub enum Severity {
     Error,
     /// A lint; the program still compiles.
     Warning,
+    /// Worth knowing, and no mistake by itself.
+    Note,
 }
 
 /// A span with what it says.

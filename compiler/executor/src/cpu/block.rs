@@ -1,7 +1,7 @@
 //! One thread block: its threads in turn, warps, barriers.
 //!
-//! A thread runs until it ends, waits, or has had its turn, then the next one does; so the same program runs the same way every time. A
-//! warp operation is carried out when every thread that its mask names has come to it, a barrier when every thread of the block has.
+//! A thread runs until it ends, waits, or has had its turn, then the next one does; so the same program runs the same way every time. In one
+//! round every thread gets a turn; between rounds other blocks may have theirs. A warp operation is carried out when every thread that its mask names has come to it, a barrier when every thread of the block has.
 
 use super::machine::{Machine, Run, triple};
 use super::races::{Races, Sync};
@@ -13,6 +13,7 @@ use crate::address::shared_base;
 use crate::code::{Effect, Slot};
 use crate::fault::{Fault, FaultKind};
 use crate::interp::{self, Environment as _, StackLimits, Stop, Thread, read_bits, write_bits};
+use crate::last_error::LastError;
 use crate::program::Program;
 use cdp_core::builtins::BarrierOp;
 use cdp_core::source::Span;
@@ -45,10 +46,8 @@ pub(super) struct ThreadState {
     pub index: [u32; 3],
     pub lane: u32,
     pub status: Status,
-    /// What `cudaGetLastError` gives.
-    pub last_error: i32,
-    /// Errors that it has not looked at.
-    pub unseen: Vec<(FaultKind, Span)>,
+    /// Errors of its calls.
+    pub errors: LastError,
     /// Whether it goes round in a loop.
     pub spin: Spin,
     /// What it knows of other threads, where races are looked for.
@@ -77,7 +76,7 @@ impl Spin {
 }
 
 /// What the threads of a block share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct BlockState {
     pub index: [u32; 3],
     /// Its place in the grid.
@@ -101,91 +100,78 @@ impl BlockState {
     }
 }
 
-struct Block<'a> {
-    machine: &'a mut Machine,
-    program: &'a Program,
-    run: &'a mut Run,
+/// A block that has started, with the memory of its threads.
+#[derive(Debug, Default)]
+pub(super) struct Resident {
     state: BlockState,
-    threads: &'a mut [Thread],
+    /// Those of the block, and more that may be used again.
+    threads: Vec<Thread>,
     states: Vec<ThreadState>,
 }
 
-/// Runs a block to its end. `threads` is memory to use.
-pub(super) fn run(
-    machine: &mut Machine,
-    program: &Program,
-    run: &mut Run,
-    index: [u32; 3],
-    threads: &mut Vec<Thread>,
-) -> Result<(), Box<Fault>> {
-    let [width, height, depth] = run.grid.block;
-    let count = width as usize * height as usize * depth as usize;
-    if threads.len() < count {
-        threads.resize_with(count, Thread::default);
-    }
-    machine.blocks = machine.blocks.wrapping_add(1) & 0x3fff_ffff;
-    let [x, y, z] = index;
-    let [grid_width, grid_height, _] = run.grid.grid;
-    let linear = (z.wrapping_mul(grid_height).wrapping_add(y)).wrapping_mul(grid_width).wrapping_add(x);
-    let shared = usize::try_from(run.kernel.static_size + u64::from(run.grid.shared)).unwrap_or(0);
-    let first = machine.thread_number + 1;
-    let place = match &mut machine.races {
-        Some(races) => races.start_block(first, count as u32, run.id, index),
-        None => 0,
-    };
-    let state = BlockState {
-        index,
-        linear,
-        number: machine.blocks,
-        shared: vec![0; shared],
-        written: Written::none(shared as u64),
-        place,
-        epoch: 0,
-    };
-    let mut states = Vec::with_capacity(count);
-    let mut lane = 0;
-    let mut thread = first;
-    for z in 0..depth {
-        for y in 0..height {
-            for x in 0..width {
-                states.push(ThreadState {
-                    index: [x, y, z],
-                    lane,
-                    status: Status::Runnable,
-                    last_error: 0,
-                    unseen: Vec::new(),
-                    spin: Spin::default(),
-                    sync: Sync::new(thread, thread - lane),
-                });
-                thread += 1;
-                lane = (lane + 1) % WARP as u32;
-            }
-        }
-    }
-    let threads = threads.get_mut(..count).unwrap_or_default();
-    let mut block = Block { machine, program, run, state, threads, states };
-    block.start();
-    let result = block.go();
-    let (base, size) = (shared_base(block.state.number), block.state.shared.len() as u64);
-    if let Some(races) = &mut block.machine.races {
-        races.forget(base, size);
-    }
-    result
+/// What became of a block in one round of turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    Ended,
+    GoesOn,
+    /// Every thread that could go on only comes back to where it was.
+    Spins,
 }
 
-impl Block<'_> {
-    /// Every thread at the kernel's start, with its parameters.
-    fn start(&mut self) {
-        let Some(code) = self.program.code(self.run.grid.kernel) else { return };
-        for thread in self.threads.iter_mut() {
+impl Resident {
+    /// Starts a block of a grid; what was here before has ended.
+    pub(super) fn start(&mut self, machine: &mut Machine, program: &Program, run: &Run, index: [u32; 3]) {
+        let [width, height, depth] = run.grid.block;
+        let count = width as usize * height as usize * depth as usize;
+        machine.blocks = machine.blocks.wrapping_add(1) & 0x3fff_ffff;
+        let [x, y, z] = index;
+        let [grid_width, grid_height, _] = run.grid.grid;
+        let shared = usize::try_from(run.kernel.static_size + u64::from(run.grid.shared)).unwrap_or(0);
+        let first = machine.thread_number + 1;
+        let state = &mut self.state;
+        state.index = index;
+        state.linear = (z.wrapping_mul(grid_height).wrapping_add(y)).wrapping_mul(grid_width).wrapping_add(x);
+        state.number = machine.blocks;
+        state.shared.clear();
+        state.shared.resize(shared, 0);
+        state.written.reset(shared as u64);
+        state.place = match &mut machine.races {
+            Some(races) => races.start_block(first, count as u32, run.id, index),
+            None => 0,
+        };
+        state.epoch = 0;
+        self.states.clear();
+        let mut lane = 0;
+        let mut thread = first;
+        for z in 0..depth {
+            for y in 0..height {
+                for x in 0..width {
+                    self.states.push(ThreadState {
+                        index: [x, y, z],
+                        lane,
+                        status: Status::Runnable,
+                        errors: LastError::default(),
+                        spin: Spin::default(),
+                        sync: Sync::new(thread, thread - lane),
+                    });
+                    thread += 1;
+                    lane = (lane + 1) % WARP as u32;
+                }
+            }
+        }
+        if self.threads.len() < count {
+            self.threads.resize_with(count, Thread::default);
+        }
+        let Some(code) = program.code(run.grid.kernel) else { return };
+        for thread in self.threads.iter_mut().take(count) {
             // number 0 is the host
-            self.machine.thread_number = self.machine.thread_number.wrapping_add(1);
-            thread.start(self.program, self.run.grid.kernel, self.machine.thread_number);
+            machine.thread_number = machine.thread_number.wrapping_add(1);
+            thread.start(program, run.grid.kernel, machine.thread_number);
             let mut locals = thread.locals();
             for (Slot { offset, size }, from) in code.params.iter().zip(&code.param_offsets) {
                 let start = *from as usize;
                 if let (Some(into), Some(bytes)) =
-                    (locals.bytes_mut(*offset, *size), self.run.grid.params.get(start..start + *size as usize))
+                    (locals.bytes_mut(*offset, *size), run.grid.params.get(start..start + *size as usize))
                 {
                     into.copy_from_slice(bytes);
                 }
@@ -193,45 +179,73 @@ impl Block<'_> {
         }
     }
 
-    fn go(&mut self) -> Result<(), Box<Fault>> {
+    fn block<'a>(&'a mut self, machine: &'a mut Machine, program: &'a Program, run: &'a mut Run) -> Block<'a> {
+        let threads = self.threads.get_mut(..self.states.len()).unwrap_or_default();
+        Block { machine, program, run, state: &mut self.state, threads, states: &mut self.states }
+    }
+
+    /// Gives every thread that can go on a turn, or lets all through a barrier.
+    pub(super) fn round(&mut self, machine: &mut Machine, program: &Program, run: &mut Run) -> Result<Round, Box<Fault>> {
+        self.block(machine, program, run).round()
+    }
+
+    /// A fault when every thread that could go on only comes back to where it was, and nobody changes memory.
+    pub(super) fn spins(&mut self, machine: &mut Machine, program: &Program, run: &mut Run) -> Option<Box<Fault>> {
+        self.block(machine, program, run).spins()
+    }
+
+    /// The block has ended: its shared memory is gone.
+    pub(super) fn end(&self, machine: &mut Machine) {
+        if let Some(races) = &mut machine.races {
+            races.forget(shared_base(self.state.number), self.state.shared.len() as u64);
+        }
+    }
+}
+
+struct Block<'a> {
+    machine: &'a mut Machine,
+    program: &'a Program,
+    run: &'a mut Run,
+    state: &'a mut BlockState,
+    threads: &'a mut [Thread],
+    states: &'a mut [ThreadState],
+}
+
+impl Block<'_> {
+    fn round(&mut self) -> Result<Round, Box<Fault>> {
         let count = self.threads.len();
-        // many blocks may be so short that no turn of theirs is ever cut
+        // blocks may be so short that no turn of theirs is ever cut
         if self.machine.control.as_ref().is_some_and(|control| control.is_stopped())
             && let Some(thread) = self.threads.first()
         {
             return Err(self.named(0, thread.fault(self.program, FaultKind::Stopped)));
         }
-        loop {
-            let mut runnable = false;
-            let warps = count.div_ceil(WARP) as u64;
-            let order = self.machine.order(warps);
-            for place in 0..warps {
-                let first = order.at(place) as usize * WARP;
-                runnable |= self.warp(first, (first + WARP).min(count))?;
-                if self.machine.error != 0 {
-                    return Ok(());
-                }
+        let mut runnable = false;
+        let warps = count.div_ceil(WARP) as u64;
+        let order = self.machine.order(warps);
+        for place in 0..warps {
+            let first = order.at(place) as usize * WARP;
+            runnable |= self.warp(first, (first + WARP).min(count))?;
+            if self.machine.error != 0 {
+                return Ok(Round::Ended);
             }
-            if runnable {
-                self.check_spin()?;
-                continue;
-            }
-            if self.states.iter().all(|state| state.status == Status::Ended) {
-                return Ok(());
-            }
-            self.barrier()?;
         }
+        if runnable {
+            return Ok(if self.spins().is_some() { Round::Spins } else { Round::GoesOn });
+        }
+        if self.states.iter().all(|state| state.status == Status::Ended) {
+            return Ok(Round::Ended);
+        }
+        self.barrier()?;
+        Ok(Round::GoesOn)
     }
 
-    /// A fault when every thread that could go on only comes back to where it was, and nobody changes memory.
-    fn check_spin(&self) -> Result<(), Box<Fault>> {
+    fn spins(&self) -> Option<Box<Fault>> {
         let mut runnable = self.states.iter().enumerate().filter(|(_, state)| state.status == Status::Runnable);
-        let Some((first, _)) = runnable.clone().next() else { return Ok(()) };
+        let (first, _) = runnable.clone().next()?;
         let spins = runnable.all(|(_, state)| state.spin.back == Some(self.machine.changes));
-        match self.threads.get(first) {
-            Some(thread) if spins => Err(self.named(first, thread.fault(self.program, FaultKind::Spin))),
-            _ => Ok(()),
-        }
+        let thread = self.threads.get(first).filter(|_| spins)?;
+        Some(self.named(first, thread.fault(self.program, FaultKind::Spin)))
     }
 
     /// Runs a warp as far as it gets; whether a thread could still go on.
@@ -274,7 +288,7 @@ impl Block<'_> {
         let program = self.program;
         macro_rules! run {
             ($track:literal) => {{
-                let (machine, run, block) = (&mut *self.machine, &mut *self.run, &mut self.state);
+                let (machine, run, block) = (&mut *self.machine, &mut *self.run, &mut *self.state);
                 let mut world = World::<$track> { machine, program, run, block, me, site: 0, uncounted: turn };
                 let stop = interp::run(program, thread, &mut world, STACK, &mut steps);
                 world.left(steps);
@@ -309,10 +323,10 @@ impl Block<'_> {
                 _ => Status::InWarp,
             },
         };
-        let unseen = if status == Status::Ended { std::mem::take(&mut me.unseen) } else { Vec::new() };
+        let unseen = if status == Status::Ended { std::mem::take(&mut me.errors.unseen) } else { Vec::new() };
         me.status = status;
-        for (kind, span) in unseen {
-            let fault = self.named(index, Box::new(Fault::at(kind, span)));
+        for fault in unseen {
+            let fault = self.named(index, Box::new(fault));
             self.machine.unseen(self.run.id, *fault);
         }
         Ok(())
@@ -423,7 +437,7 @@ impl Block<'_> {
             _ => holds,
         };
         let size = if wanted == Some(BarrierOp::BlockCount) { 4 } else { 1 };
-        for (thread, state) in self.threads.iter_mut().zip(&mut self.states) {
+        for (thread, state) in self.threads.iter_mut().zip(&mut *self.states) {
             let dst = match thread.waiting(self.program) {
                 Some((Effect::Barrier { dst, .. }, _)) => *dst,
                 _ => None,

@@ -1,7 +1,7 @@
 //! The machine: memory, the graph of work, and running it.
 
 use super::CpuOptions;
-use super::block;
+use super::block::{Resident, Round};
 use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Work};
 use super::limits::{self, Limits};
 use super::memory::{self, Memory};
@@ -12,7 +12,6 @@ use crate::address::{Region, region};
 use crate::control::Control;
 use crate::device::CudaError;
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
-use crate::interp::Thread;
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
 use crate::trace::{self, Stream, Submitter};
@@ -71,8 +70,8 @@ pub(super) struct Machine {
     unseen: Vec<(Fault, NodeId, u64)>,
     /// Reads of what was not written, each place once, where races are looked for.
     unwritten: Vec<(Fault, NodeId, u32)>,
-    /// Memory of threads, to be used again.
-    pub threads: Vec<Thread>,
+    /// Blocks that have ended, whose memory is used again.
+    spare: Vec<Resident>,
     pub blocks: u32,
     pub thread_number: u32,
 }
@@ -94,6 +93,12 @@ const MAX_NESTED: u32 = 64;
 
 /// Numbers of threads are not used again before this many are: so an address on the stack of a thread that has ended is nobody else's.
 const MOST_THREADS: u32 = 1 << 28;
+
+/// How many blocks of a grid run side by side at most, where that is drawn.
+const MOST_RESIDENT: u64 = 4;
+
+/// One in so many rounds of a grid lets another grid run, where that is drawn.
+const MEANWHILE: u64 = 8;
 
 /// How many of the ready nodes a draw is made from.
 const DRAWN_NODES: usize = 16;
@@ -146,7 +151,7 @@ impl Machine {
             kernels: HashMap::new(),
             unseen: Vec::new(),
             unwritten: Vec::new(),
-            threads: Vec::new(),
+            spare: Vec::new(),
             blocks: 0,
             thread_number: 0,
         }
@@ -214,22 +219,69 @@ impl Machine {
         let kernel = self.kernel(grid.kernel);
         let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0 };
         let program = Arc::clone(&self.program);
-        let mut threads = std::mem::take(&mut self.threads);
-        let [width, height, depth] = run.grid.grid.map(u64::from);
-        let blocks = width * height * depth;
-        let order = self.order(blocks);
-        let mut result = Ok(());
-        for place in 0..blocks {
-            let linear = order.at(place);
-            let index = [linear % width, linear / width % height, linear / (width * height)].map(|at| at as u32);
-            result = block::run(self, &program, &mut run, index, &mut threads);
-            if result.is_err() || self.error != 0 {
-                break;
-            }
-        }
-        self.threads = threads;
+        let mut resident = Vec::new();
+        let result = self.blocks(&program, &mut run, &mut resident);
+        self.spare.append(&mut resident);
         self.events -= run.events;
         result
+    }
+
+    /// Runs the blocks of a grid: one after the other, or, where orders are drawn, a few side by side, while other grids run in between.
+    fn blocks(&mut self, program: &Program, run: &mut Run, resident: &mut Vec<Resident>) -> Result<(), Box<Fault>> {
+        let [width, height, depth] = run.grid.grid.map(u64::from);
+        let count = width * height * depth;
+        let order = self.order(count);
+        let drawn = matches!(self.schedule, Schedule::Random { .. });
+        let most = if drawn { 1 + self.draw.below(MOST_RESIDENT) as usize } else { 1 };
+        let mut started = 0;
+        loop {
+            while started < count && resident.len() < most {
+                let linear = order.at(started);
+                let index = [linear % width, linear / width % height, linear / (width * height)].map(|at| at as u32);
+                let mut block = self.spare.pop().unwrap_or_default();
+                block.start(self, program, run, index);
+                resident.push(block);
+                started += 1;
+            }
+            let at = if drawn { self.draw.below(resident.len() as u64) as usize } else { 0 };
+            let Some(block) = resident.get_mut(at) else { return Ok(()) };
+            match block.round(self, program, run)? {
+                Round::Ended => {
+                    let block = resident.swap_remove(at);
+                    block.end(self);
+                    self.spare.push(block);
+                }
+                Round::GoesOn => {}
+                Round::Spins => {
+                    // in vain, unless another block that has started goes on
+                    let mut first = None;
+                    let all = resident.iter_mut().all(|block| {
+                        let fault = block.spins(self, program, run);
+                        let spins = fault.is_some();
+                        first = first.take().or(fault);
+                        spins
+                    });
+                    if let Some(fault) = first.filter(|_| all) {
+                        return Err(fault);
+                    }
+                }
+            }
+            if drawn {
+                self.meanwhile();
+            }
+            if self.error != 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Between the rounds of a grid, another one may run: those that may do so are ordered with it by nothing.
+    fn meanwhile(&mut self) {
+        if self.nested < MAX_NESTED && self.graph.ready() > 0 && self.draw.below(MEANWHILE) == 0 {
+            self.nested += 1;
+            self.step();
+            self.nested -= 1;
+        }
     }
 
     /// The order that so many blocks or threads take turns in.

@@ -3,6 +3,7 @@
 use super::written::Written;
 use crate::address::NULL_PAGE;
 use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::leaks::{Leak, Made};
 use cdp_core::source::Span;
 use cdp_core::types::layout::round_up;
 use std::collections::VecDeque;
@@ -46,6 +47,9 @@ pub(super) struct Memory {
     freed: VecDeque<(Allocation, Span)>,
 }
 
+/// What memory of `cudaMalloc` is called in messages.
+pub(crate) const CUDA_MALLOC: &str = "memory of `cudaMalloc`";
+
 /// The most freed pieces that are remembered.
 const REMEMBERED: usize = 4096;
 
@@ -72,6 +76,15 @@ impl Memory {
         let written = unwritten.then(|| Written::none(info.size));
         self.pieces.push(Box::new(Piece { base, bytes, read_only: false, info, heap, pristine: true, written }));
         Some(base)
+    }
+
+    /// What of the device heap was never given back.
+    pub(super) fn leaks(&self) -> impl Iterator<Item = Leak> {
+        self.pieces.iter().filter(|piece| piece.heap).map(|piece| Leak {
+            made: if piece.info.what == CUDA_MALLOC { Made::CudaMalloc } else { Made::Malloc },
+            span: piece.info.span,
+            bytes: piece.info.size,
+        })
     }
 
     /// How many bytes there may be.

@@ -30,6 +30,7 @@ use crate::control::Control;
 use crate::device::{CudaError, Device, KernelLaunch};
 use crate::errors::NOT_READY;
 use crate::fault::{Access, Allocation};
+use crate::leaks::Leak;
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
 use crate::trace::Trace;
@@ -228,6 +229,10 @@ impl Device for CpuDevice {
         0
     }
 
+    fn leaks(&mut self) -> Vec<Leak> {
+        self.machine.memory.leaks().chain(self.machine.streams.leaks()).collect()
+    }
+
     fn kernel_attributes(&mut self, kernel: &str) -> Result<KernelAttributes, CudaError> {
         let kernel = self.kernel(kernel).ok_or(limits::INVALID_DEVICE_FUNCTION)?;
         self.machine.attributes(kernel)
@@ -301,7 +306,7 @@ impl Device for CpuDevice {
     fn stream_create(&mut self, flags: u32) -> Result<u64, CudaError> {
         match flags {
             _ if self.machine.error != 0 => Err(self.machine.error),
-            0 | NON_BLOCKING => Ok(self.machine.streams.make_stream(None, flags != NON_BLOCKING)),
+            0 | NON_BLOCKING => Ok(self.machine.streams.make_stream(None, flags != NON_BLOCKING, Span::default())),
             _ => Err(limits::INVALID_VALUE),
         }
     }
@@ -344,7 +349,7 @@ impl Device for CpuDevice {
         if flags & !EVENT_FLAGS != 0 {
             return Err(limits::INVALID_VALUE);
         }
-        Ok(self.machine.streams.make_event(None, flags & DISABLE_TIMING == 0))
+        Ok(self.machine.streams.make_event(None, flags & DISABLE_TIMING == 0, Span::default()))
     }
 
     fn event_record(&mut self, event: u64, stream: u64) -> CudaError {

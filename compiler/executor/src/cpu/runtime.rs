@@ -2,6 +2,7 @@
 
 use super::graph::Work;
 use super::limits;
+use super::memory::CUDA_MALLOC;
 use super::races::Subject;
 use super::world::{Target, World};
 use crate::address::{Region, is_local, region};
@@ -10,7 +11,6 @@ use crate::fault::{Access, Allocation, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, read_bits};
 use crate::occupancy::potential_block_size;
-use crate::program::{error_name, error_text};
 use crate::transfer::{self, Words};
 use cdp_core::builtins::RuntimeFn;
 use cdp_core::source::Span;
@@ -29,26 +29,10 @@ impl<const TRACK: bool> World<'_, TRACK> {
             read_bits(locals.slots, size, offset)
         };
         let [a, b, c] = [0, 1, 2].map(|index| value(locals, index));
+        if self.me.errors.answer(call, locals) {
+            return Ok(());
+        }
         let error = match call.call {
-            RuntimeFn::GetLastError | RuntimeFn::PeekAtLastError => {
-                let error = self.me.last_error;
-                if error != 0 {
-                    self.me.unseen.clear();
-                }
-                if call.call == RuntimeFn::GetLastError {
-                    self.me.last_error = 0;
-                }
-                locals.set_error(call.dst, error);
-                return Ok(());
-            }
-            RuntimeFn::GetErrorString | RuntimeFn::GetErrorName => {
-                let error = (a as u32).cast_signed();
-                if let Some(dst) = call.dst {
-                    locals
-                        .set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
-                }
-                return Ok(());
-            }
             RuntimeFn::DeviceMalloc => {
                 let address = self.heap(a, "memory of `malloc`", span).unwrap_or(0);
                 if let Some(dst) = call.dst {
@@ -60,10 +44,10 @@ impl<const TRACK: bool> World<'_, TRACK> {
             RuntimeFn::Malloc => self.malloc(a, b, locals, span)?,
             RuntimeFn::Free => self.free(a, span).map(|()| 0)?,
             RuntimeFn::StreamCreateWithFlags if b == NON_BLOCKING => {
-                let handle = self.machine.streams.make_stream(Some(self.run.id), false);
+                let handle = self.machine.streams.make_stream(Some(self.run.id), false, span);
                 self.write(a, &handle.to_le_bytes(), locals).map(|()| 0)?
             }
-            RuntimeFn::EventCreateWithFlags if b == DISABLE_TIMING => self.make_event(a, locals)?,
+            RuntimeFn::EventCreateWithFlags if b == DISABLE_TIMING => self.make_event(a, locals, span)?,
             RuntimeFn::StreamCreateWithFlags | RuntimeFn::EventCreateWithFlags => limits::INVALID_VALUE,
             RuntimeFn::StreamDestroy => self.destroy_stream(a, span)?,
             RuntimeFn::EventDestroy => self.destroy_event(a, span)?,
@@ -109,7 +93,11 @@ impl<const TRACK: bool> World<'_, TRACK> {
                 Ok(limit) => self.write(a, &limit.to_le_bytes(), locals).map(|()| 0)?,
                 Err(error) => error,
             },
-            RuntimeFn::DeviceSynchronize
+            RuntimeFn::GetLastError
+            | RuntimeFn::PeekAtLastError
+            | RuntimeFn::GetErrorString
+            | RuntimeFn::GetErrorName
+            | RuntimeFn::DeviceSynchronize
             | RuntimeFn::DeviceSetLimit
             | RuntimeFn::DeviceReset
             | RuntimeFn::StreamSynchronize
@@ -123,7 +111,8 @@ impl<const TRACK: bool> World<'_, TRACK> {
                 return Err(Box::new(FaultKind::Unsupported(format!("`{}` does not exist in device code", call.call.name()))));
             }
         };
-        self.result(call.dst, call.observed, error, span, locals, || format!("`{}`", call.call.name()));
+        let seen = (call.dst, call.observed);
+        self.me.errors.result(seen, error, span, locals, || format!("`{}`", call.call.name()));
         Ok(())
     }
 
@@ -141,7 +130,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
         if bytes == 0 {
             return Ok(limits::INVALID_VALUE);
         }
-        match self.heap(bytes, "memory of `cudaMalloc`", span) {
+        match self.heap(bytes, CUDA_MALLOC, span) {
             Some(address) => self.write(out, &address.to_le_bytes(), locals).map(|()| 0),
             None => Ok(limits::MEMORY_ALLOCATION),
         }
@@ -163,12 +152,12 @@ impl<const TRACK: bool> World<'_, TRACK> {
         }
     }
 
-    fn make_event(&mut self, out: u64, locals: &mut Locals<'_>) -> Step<i32> {
+    fn make_event(&mut self, out: u64, locals: &mut Locals<'_>, span: Span) -> Step<i32> {
         // at most twice the pool are alive (cdp2 rule R21)
         if self.machine.events >= 2 * self.machine.limits.pool {
             return Ok(limits::MEMORY_ALLOCATION);
         }
-        let handle = self.machine.streams.make_event(Some(self.run.id), false);
+        let handle = self.machine.streams.make_event(Some(self.run.id), false, span);
         self.machine.events += 1;
         self.run.events += 1;
         self.write(out, &handle.to_le_bytes(), locals).map(|()| 0)

@@ -9,7 +9,8 @@ pub enum Schedule {
     Late,
     /// A child runs within its launch, as soon as what it waits for is complete; blocks and threads run in order.
     Eager,
-    /// Children, blocks and threads run in an order drawn from a seed, threads a few steps at a time. The same seed gives the same run.
+    /// Everything is drawn from a seed: which of the grids that may run does, also in the midst of another, how many blocks of a grid run side
+    /// by side, and the order of blocks, warps and threads, a few steps at a time. The same seed gives the same run.
     Random {
         /// Where the draw starts.
         seed: u64,

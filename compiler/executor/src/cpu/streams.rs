@@ -1,6 +1,7 @@
 //! Streams and events, of the host and of grids, by their handles.
 
 use super::graph::{Frontier, Graph, NodeId};
+use crate::leaks::{Leak, Made};
 use cdp_core::source::Span;
 use std::collections::HashMap;
 
@@ -11,6 +12,8 @@ pub(super) struct Stream {
     pub owner: Option<NodeId>,
     /// Of the host: it waits for the default stream, and the default stream for it.
     blocking: bool,
+    /// Where it was made.
+    made: Span,
     /// Where it was destroyed, if it was.
     pub destroyed: Option<Span>,
     frontier: Frontier,
@@ -22,6 +25,8 @@ pub(super) struct Event {
     /// The grid that made it; none for the host.
     pub owner: Option<NodeId>,
     pub timing: bool,
+    /// Where it was made.
+    made: Span,
     /// Where it was destroyed, if it was.
     pub destroyed: Option<Span>,
     pub recorded: bool,
@@ -51,20 +56,30 @@ impl Streams {
         FIRST_HANDLE + self.made * 16
     }
 
-    pub(super) fn make_stream(&mut self, owner: Option<NodeId>, blocking: bool) -> u64 {
+    pub(super) fn make_stream(&mut self, owner: Option<NodeId>, blocking: bool, made: Span) -> u64 {
         let handle = self.handle();
-        self.streams.insert(handle, Stream { owner, blocking, destroyed: None, frontier: Vec::new() });
+        self.streams.insert(handle, Stream { owner, blocking, made, destroyed: None, frontier: Vec::new() });
         if blocking {
             self.blocking.push(handle);
         }
         handle
     }
 
-    pub(super) fn make_event(&mut self, owner: Option<NodeId>, timing: bool) -> u64 {
+    pub(super) fn make_event(&mut self, owner: Option<NodeId>, timing: bool, made: Span) -> u64 {
         let handle = self.handle();
-        self.events
-            .insert(handle, Event { owner, timing, destroyed: None, recorded: false, frontier: Vec::new(), ended_at: None });
+        self.events.insert(
+            handle,
+            Event { owner, timing, made, destroyed: None, recorded: false, frontier: Vec::new(), ended_at: None },
+        );
         handle
+    }
+
+    /// Streams and events that grids made and did not destroy.
+    pub(super) fn leaks(&self) -> impl Iterator<Item = Leak> {
+        let streams = self.streams.values().filter(|stream| stream.owner.is_some() && stream.destroyed.is_none());
+        let events = self.events.values().filter(|event| event.owner.is_some() && event.destroyed.is_none());
+        let streams = streams.map(|stream| Leak { made: Made::Stream, span: stream.made, bytes: 0 });
+        streams.chain(events.map(|event| Leak { made: Made::Event, span: event.made, bytes: 0 }))
     }
 
     pub(super) fn stream(&self, handle: u64) -> Option<&Stream> {

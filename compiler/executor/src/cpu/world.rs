@@ -139,25 +139,6 @@ impl<const TRACK: bool> World<'_, TRACK> {
         }
     }
 
-    /// A call's result: for the program, for `cudaGetLastError`, and for a report if the thread never looks.
-    pub(super) fn result(
-        &mut self,
-        dst: Option<u32>,
-        observed: bool,
-        error: i32,
-        span: Span,
-        locals: &mut Locals<'_>,
-        what: impl FnOnce() -> String,
-    ) {
-        locals.set_error(dst, error);
-        if error != 0 {
-            self.me.last_error = error;
-            if !observed {
-                self.me.unseen.push((FaultKind::Cuda { what: what(), error, because: "and nobody looked" }, span));
-            }
-        }
-    }
-
     fn launch(&mut self, launch: &Launch, locals: &mut Locals<'_>, span: Span) -> Step {
         let program = self.program;
         let Some(kernel) = program.code(launch.kernel) else { return Ok(()) };
@@ -194,7 +175,8 @@ impl<const TRACK: bool> World<'_, TRACK> {
         if error == 0 {
             self.submit(Work::Grid(grid), target, span);
         }
-        self.result(launch.dst, launch.observed, error, span, locals, || format!("launch of `{}`", kernel.name));
+        let seen = (launch.dst, launch.observed);
+        self.me.errors.result(seen, error, span, locals, || format!("launch of `{}`", kernel.name));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Which bytes of a piece of memory have ever been written.
 
 /// One bit a byte.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     words: Vec<u64>,
 }
@@ -21,6 +21,12 @@ impl Written {
     /// Nothing of so many bytes.
     pub(super) fn none(bytes: u64) -> Self {
         Self { words: vec![0; usize::try_from(bytes.div_ceil(64)).unwrap_or(0)] }
+    }
+
+    /// The same, with its memory used again.
+    pub(super) fn reset(&mut self, bytes: u64) {
+        self.words.clear();
+        self.words.resize(usize::try_from(bytes.div_ceil(64)).unwrap_or(0), 0);
     }
 
     pub(super) fn set(&mut self, from: u64, bytes: u64) {

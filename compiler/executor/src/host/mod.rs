@@ -66,6 +66,8 @@ pub struct Outcome {
     pub status: Status,
     /// Why.
     pub diagnostics: Vec<Diagnostic>,
+    /// What was never given back, of a run that went well: no mistake by itself.
+    pub leaks: Vec<Diagnostic>,
 }
 
 impl Outcome {
@@ -163,7 +165,7 @@ fn outcome(device: Vec<Diagnostic>, fault: Option<&Fault>, unseen: &[Fault]) -> 
         status = if status == Status::Failed { Status::Failed } else { Status::RuntimeError };
         diagnostics.push(unseen.diagnostic());
     }
-    Outcome { status, diagnostics }
+    Outcome { status, diagnostics, leaks: Vec::new() }
 }
 
 #[cfg(test)]

@@ -217,7 +217,7 @@ fn a_buffer_is_zeroed_written_and_read_without_asking_the_device_each_time() {
     }
     let mut device = Fake::default();
     let (outcome, output) = run(&module(types, pointer, main.finish()), &mut device);
-    assert_eq!(outcome, Outcome { status: Status::Ok, diagnostics: Vec::new() });
+    assert_eq!(outcome, Outcome { status: Status::Ok, diagnostics: Vec::new(), leaks: Vec::new() });
     assert_eq!(output, "81\n9\n");
     assert_eq!((device.reads, device.writes), (0, 1));
     assert!(device.memory.is_empty(), "buffers are given back");

@@ -10,12 +10,15 @@ use crate::errors::{INVALID_DIRECTION, INVALID_VALUE};
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
+use crate::last_error::LastError;
+use crate::leaks::{self, Leak, Made};
 use crate::occupancy::potential_block_size;
 use crate::print;
-use crate::program::{Program, error_name, error_text};
+use crate::program::Program;
 use crate::transfer::{self, Request, Row, Words};
 use cdp_core::builtins::{Register, RuntimeFn};
 use cdp_core::source::Span;
+use std::collections::HashMap;
 use std::io::Write;
 use std::time::Instant;
 
@@ -32,13 +35,14 @@ pub(super) struct World<'a> {
     memory: Memory,
     /// Addresses of variables that were named.
     globals: Vec<Option<u64>>,
-    last_error: CudaError,
+    /// Errors of its calls.
+    errors: LastError,
     /// Whether a call has already said that the context is spoilt.
     spoilt: bool,
-    /// Errors that nobody has looked at.
-    unseen: Vec<Fault>,
     /// Memory to give back at the end.
     owned: Vec<u64>,
+    /// What the program has to give back, by address or handle.
+    made: HashMap<u64, Leak>,
     started: Instant,
     text: Vec<u8>,
     params: Vec<u8>,
@@ -52,10 +56,10 @@ impl<'a> World<'a> {
             output,
             memory: Memory::new(),
             globals: vec![None; program.globals.len()],
-            last_error: 0,
+            errors: LastError::default(),
             spoilt: false,
-            unseen: Vec::new(),
             owned: Vec::new(),
+            made: HashMap::new(),
             started: Instant::now(),
             text: Vec::new(),
             params: Vec::new(),
@@ -76,12 +80,16 @@ impl<'a> World<'a> {
         }
         let known = self.spoilt && spoils_context(error);
         if error != 0 && !known && fault.is_none() {
-            self.unseen.push(unseen("work that was still running at the end".to_owned(), error, span));
+            self.errors.nobody_looked("work that was still running at the end".to_owned(), error, span);
         }
         if let Err(text) = output {
-            self.unseen.push(Fault::at(FaultKind::Output(text), span));
+            self.errors.unseen.push(Fault::at(FaultKind::Output(text), span));
         }
-        outcome(self.device.take_diagnostics(), fault.as_deref(), &self.unseen)
+        let mut outcome = outcome(self.device.take_diagnostics(), fault.as_deref(), &self.errors.unseen);
+        if outcome.is_ok() {
+            outcome.leaks = leaks::notes(self.made.into_values().chain(self.device.leaks()));
+        }
+        outcome
     }
 
     /// Before a call that may wait: so that what was printed before it stands before what the device prints meanwhile.
@@ -95,24 +103,17 @@ impl<'a> World<'a> {
         self.output.write_all(&printed).map_err(|error| Box::new(FaultKind::Output(error.to_string())))
     }
 
-    /// A call's result: for the program, for `cudaGetLastError`, and for the end of the run if nobody looks.
+    /// A call's result, and whether it spoils the context.
     fn result(
         &mut self,
-        dst: Option<u32>,
-        observed: bool,
+        seen: (Option<u32>, bool),
         error: CudaError,
         span: Span,
         locals: &mut Locals<'_>,
         what: impl FnOnce() -> String,
     ) {
-        locals.set_error(dst, error);
-        if error != 0 {
-            self.last_error = error;
-            self.spoilt |= spoils_context(error);
-            if !observed {
-                self.unseen.push(unseen(what(), error, span));
-            }
-        }
+        self.spoilt |= spoils_context(error);
+        self.errors.result(seen, error, span, locals, what);
     }
 
     fn refresh(&mut self, access: Access) -> Step {
@@ -143,7 +144,7 @@ impl<'a> World<'a> {
         let flushed = self.memory.flush(self.device);
         let what = || format!("launch of `{}`", kernel.name);
         if flushed != 0 {
-            self.result(launch.dst, launch.observed, flushed, span, locals, what);
+            self.result((launch.dst, launch.observed), flushed, span, locals, what);
             return Ok(());
         }
         self.flush_output()?;
@@ -157,7 +158,7 @@ impl<'a> World<'a> {
             span,
         });
         self.memory.stale();
-        self.result(launch.dst, launch.observed, error, span, locals, what);
+        self.result((launch.dst, launch.observed), error, span, locals, what);
         Ok(())
     }
 
@@ -292,6 +293,7 @@ impl<'a> World<'a> {
             Ok(address) => address,
             Err(error) => return Ok(error),
         };
+        self.made.insert(address, Leak { made: Made::CudaMalloc, span, bytes });
         let what = "memory of `cudaMalloc`".to_owned();
         let allocation = Allocation { address, size: bytes, what, element: String::new(), element_size: 1, span };
         self.device.describe(&allocation);
@@ -309,8 +311,17 @@ impl<'a> World<'a> {
         if error == 0 {
             self.memory.remove(address, span);
             self.owned.retain(|owned| *owned != address);
+            self.made.remove(&address);
         }
         error
+    }
+
+    /// A stream or event that was made, or not.
+    fn handle(&mut self, locals: &mut Locals<'_>, address: u64, made: Result<u64, CudaError>, leak: Leak) -> Step<CudaError> {
+        if let Ok(handle) = made {
+            self.made.insert(handle, leak);
+        }
+        self.out(locals, address, made.map(u64::to_le_bytes))
     }
 
     /// A result that goes to an address, when there is one.
@@ -344,26 +355,10 @@ impl<'a> World<'a> {
             read_bits(locals.slots, size, offset)
         };
         let [a, b, c] = [0, 1, 2].map(|index| value(locals, index));
+        if self.errors.answer(call, locals) {
+            return Ok(());
+        }
         let error = match call.call {
-            RuntimeFn::GetLastError | RuntimeFn::PeekAtLastError => {
-                let error = self.last_error;
-                if error != 0 {
-                    self.unseen.clear();
-                }
-                if call.call == RuntimeFn::GetLastError {
-                    self.last_error = 0;
-                }
-                locals.set_error(call.dst, error);
-                return Ok(());
-            }
-            RuntimeFn::GetErrorString | RuntimeFn::GetErrorName => {
-                let error = (a as u32).cast_signed();
-                if let Some(dst) = call.dst {
-                    locals
-                        .set_u64(dst, if call.call == RuntimeFn::GetErrorName { error_name(error) } else { error_text(error) });
-                }
-                return Ok(());
-            }
             RuntimeFn::HostTime => {
                 if let Some(dst) = call.dst {
                     locals.set_u64(dst, self.started.elapsed().as_secs_f64().to_bits());
@@ -371,17 +366,23 @@ impl<'a> World<'a> {
                 return Ok(());
             }
             RuntimeFn::StreamCreateWithFlags => {
-                let made = self.device.stream_create(b as u32).map(u64::to_le_bytes);
-                self.out(locals, a, made)?
+                let made = self.device.stream_create(b as u32);
+                self.handle(locals, a, made, Leak { made: Made::Stream, span, bytes: 0 })?
             }
             RuntimeFn::EventCreateWithFlags => {
-                let made = self.device.event_create(b as u32).map(u64::to_le_bytes);
-                self.out(locals, a, made)?
+                let made = self.device.event_create(b as u32);
+                self.handle(locals, a, made, Leak { made: Made::Event, span, bytes: 0 })?
             }
-            RuntimeFn::StreamDestroy => self.device.stream_destroy(a),
+            RuntimeFn::StreamDestroy => {
+                self.made.remove(&a);
+                self.device.stream_destroy(a)
+            }
             RuntimeFn::StreamWaitEvent => self.device.stream_wait_event(a, b, c as u32),
             RuntimeFn::EventRecord => self.device.event_record(a, b),
-            RuntimeFn::EventDestroy => self.device.event_destroy(a),
+            RuntimeFn::EventDestroy => {
+                self.made.remove(&a);
+                self.device.event_destroy(a)
+            }
             RuntimeFn::GetDevice => {
                 let ordinal = self.device.current_device().map(i32::to_le_bytes);
                 self.out(locals, a, ordinal)?
@@ -446,6 +447,7 @@ impl<'a> World<'a> {
                     self.memory.remove(address, span);
                 }
                 self.owned.clear();
+                self.made.clear();
                 self.globals.fill(None);
                 error
             }
@@ -454,7 +456,11 @@ impl<'a> World<'a> {
                 let elapsed = self.device.event_elapsed(b, c).map(f32::to_le_bytes);
                 self.out(locals, a, elapsed)?
             }
-            RuntimeFn::DeviceMalloc
+            RuntimeFn::GetLastError
+            | RuntimeFn::PeekAtLastError
+            | RuntimeFn::GetErrorString
+            | RuntimeFn::GetErrorName
+            | RuntimeFn::DeviceMalloc
             | RuntimeFn::DeviceFree
             | RuntimeFn::GetParameterBuffer
             | RuntimeFn::LaunchDevice
@@ -463,13 +469,9 @@ impl<'a> World<'a> {
                 return Err(Box::new(FaultKind::Unsupported(format!("`{}` exists in device code only", call.call.name()))));
             }
         };
-        self.result(call.dst, call.observed, error, span, locals, || format!("`{}`", call.call.name()));
+        self.result((call.dst, call.observed), error, span, locals, || format!("`{}`", call.call.name()));
         Ok(())
     }
-}
-
-fn unseen(what: String, error: CudaError, span: Span) -> Fault {
-    Fault::at(FaultKind::Cuda { what, error, because: "and nobody looked" }, span)
 }
 
 impl Environment for World<'_> {

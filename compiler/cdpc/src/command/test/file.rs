@@ -98,6 +98,7 @@ impl File<'_> {
         let mut command = worker(reporter)?;
         command.arg(self.path).args(objects).arg(format!("--device={device}")).arg(format!("--token={token}"));
         command.arg(format!("--tests={}", list.join(","))).arg(format!("--threads={threads}"));
+        command.arg(format!("--leaks={}", args.leaks.leaks));
         command.args(args.compile.arguments()).args(args.reference.arguments());
         let (leash, input) = leashes.make().map_err(|error| Failure::usage(format!("no pipe for a process: {error}")))?;
         command.stdin(input);

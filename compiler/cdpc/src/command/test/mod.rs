@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::device::Choice;
 use crate::failure::{Failure, INTERRUPTED, PROGRAM, Result};
 use crate::input;
-use crate::options::{Compile, Reference};
+use crate::options::{Compile, LeaksHidden, Reference};
 use crate::report::Reporter;
 use crate::terminal;
 use crate::watch::{self, Watch};
@@ -46,6 +46,8 @@ pub struct Args {
     /// Show the output of tests that pass, too
     #[arg(long)]
     show_output: bool,
+    #[command(flatten)]
+    leaks: LeaksHidden,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]

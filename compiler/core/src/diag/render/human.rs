@@ -43,6 +43,7 @@ fn draw(sources: &SourceMap, diagnostic: &Diagnostic) -> drawn::Diagnostic<FileI
     let severity = match diagnostic.severity {
         Severity::Error => drawn::Severity::Error,
         Severity::Warning => drawn::Severity::Warning,
+        Severity::Note => drawn::Severity::Note,
     };
     let mut labels = Vec::new();
     let mut notes = Vec::new();
