@@ -6,7 +6,7 @@ use cdp_core::ir::Module;
 use cdp_core::lower::{self, LowerOptions};
 use cdp_core::pass::{self, LaunchAbi, LaunchOptions};
 use cdp_core::source::SourceMap;
-use cdp_core::{imports, sema, verify};
+use cdp_core::{imports, rules, sema, verify};
 use std::path::Path;
 
 /// What became of a source.
@@ -49,6 +49,12 @@ pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String>
         return Ok(Outcome { sources, diagnostics: diagnostics.finish(), module: None });
     }
     let module = verified(module)?;
+    let mut levels = rules::Levels::new();
+    trees.iter().for_each(|tree| levels.read(tree));
+    diagnostics.extend(rules::check(&module, &levels));
+    if diagnostics.has_errors() {
+        return Ok(Outcome { sources, diagnostics: diagnostics.finish(), module: None });
+    }
     let mut lowered = module.clone();
     pass::const_fold(&mut lowered);
     pass::simplify(&mut lowered);

@@ -38,6 +38,12 @@ fn trials() -> Result<Vec<Trial>, String> {
     for code in Code::ALL.iter().copied() {
         trials.push(trial(format!("index/{}", code.id()), move || index::check(code)));
     }
+    for case in cases("bench")? {
+        trials.push(trial(format!("bench/{}", case.name), move || check_pass(&case)));
+    }
+    trials.push(trial("rule/reports_have_tests".to_owned(), lang_tests::reports::tests_are_there));
+    trials.push(trial("rule/lints_have_cases".to_owned(), lints_have_cases));
+    trials.push(trial("rule/allowances_have_reasons".to_owned(), allowances_have_reasons));
     trials.push(trial("rule/every_code_has_a_case".to_owned(), every_code_has_a_case));
     trials.push(trial("rule/defects_of_every_kind".to_owned(), || defect::of_every_kind(&cases("defects")?)));
     trials.push(trial("rule/no_orphans".to_owned(), || no_orphans("check-fail", "stderr")));
@@ -70,11 +76,41 @@ fn check_pass(case: &Case) -> Result<(), String> {
     if outcome.diagnostics.is_empty() { Ok(()) } else { Err(outcome.rendering()) }
 }
 
-/// No error, a module that the verifier accepts, and tests that pass on the reference device.
+/// Not a word, a module that the verifier accepts, and tests that pass on the reference device.
 fn run(case: &Case) -> Result<(), String> {
-    let printed = run_tests(&compile(case.folder(), &case.file_name(), &case.text)?)?;
+    let outcome = compile(case.folder(), &case.file_name(), &case.text)?;
+    if !outcome.diagnostics.is_empty() {
+        return Err(outcome.rendering());
+    }
+    let printed = run_tests(&outcome)?;
     let blessed = case.path.with_extension("stdout");
     if blessed.exists() { compare_blessed(&blessed, &printed) } else { Ok(()) }
+}
+
+/// A program of the suite that trips a lint says why it does.
+fn allowances_have_reasons() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for folder in ["run", "check-pass", "bench"] {
+        for case in cases(folder)? {
+            let bare = case.text.split("@allow(").skip(1).any(|rest| !rest.split(')').next().unwrap_or("").contains('"'));
+            wrong.extend(bare.then(|| format!("{folder}/{}", case.name)));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("an `@allow` without a reason in {}", wrong.join(", "))) }
+}
+
+/// Every lint has two cases that show it, and the suite is as large as it was meant to be.
+fn lints_have_cases() -> Result<(), String> {
+    let cases = cases("check-fail")?;
+    let shown = |code: Code| {
+        let shows = |case: &&Case| annotations(&case.text).is_ok_and(|list| list.iter().any(|(_, shown)| *shown == code));
+        cases.iter().filter(shows).count()
+    };
+    let few: Vec<&str> = cdp_core::rules::lints().iter().filter(|lint| shown(lint.code) < 2).map(|lint| lint.name).collect();
+    if !few.is_empty() {
+        return Err(format!("fewer than two cases of check-fail show {}", few.join(", ")));
+    }
+    if cases.len() < 150 { Err(format!("{} cases of check-fail are fewer than 150", cases.len())) } else { Ok(()) }
 }
 
 /// Every code that a source can show has a case, so that its rendering is blessed.

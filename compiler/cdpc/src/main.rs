@@ -25,6 +25,7 @@ mod device;
 mod driver;
 mod execute;
 mod failure;
+mod fix;
 mod gpu;
 mod input;
 mod listing;

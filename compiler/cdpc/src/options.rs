@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use cdp_core::rules::{Level, Levels, lints};
 use cdp_executor::cpu::{CpuOptions, Schedule};
 use cdp_runtime::{Arch, Search};
 use clap::ValueEnum as _;
@@ -52,6 +53,58 @@ pub struct Meaning {
     /// Give `const NAME` of the program this value, or add it as a constant; without a value 1
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub define: Vec<String>,
+    /// Which lints are wanted
+    #[command(flatten)]
+    pub lints: LintArgs,
+}
+
+/// Levels of lints for the whole program; attributes in the source come first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct LintArgs {
+    /// Say nothing of a lint, by its name or code, or of all `warnings`
+    #[arg(long, value_name = "LINT", value_parser = lint_name)]
+    pub allow: Vec<String>,
+    /// Warn of a lint again, where all are allowed or denied
+    #[arg(long, value_name = "LINT", value_parser = lint_name)]
+    pub warn: Vec<String>,
+    /// Make errors of what a lint finds
+    #[arg(long, value_name = "LINT", value_parser = lint_name)]
+    pub deny: Vec<String>,
+}
+
+fn lint_name(name: &str) -> Result<String, String> {
+    if Levels::new().set(name, Level::Warn) {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = lints().iter().map(|lint| lint.name).collect();
+    Err(format!("there is no such lint; `warnings` stands for all of {}", names.join(", ")))
+}
+
+impl LintArgs {
+    const fn lists(&self) -> [(&'static str, Level, &Vec<String>); 3] {
+        [("allow", Level::Allow, &self.allow), ("warn", Level::Warn, &self.warn), ("deny", Level::Deny, &self.deny)]
+    }
+
+    /// The levels in force: `warnings` first, so that a lint's own name counts more; of the same, `deny` most and `allow` least.
+    pub fn levels(&self) -> Levels {
+        let mut levels = Levels::new();
+        for all in [true, false] {
+            for (_, level, names) in self.lists() {
+                for name in names.iter().filter(|name| (*name == "warnings") == all) {
+                    levels.set(name, level);
+                }
+            }
+        }
+        levels
+    }
+
+    /// The arguments that say the same to another process.
+    fn arguments(&self) -> Vec<OsString> {
+        let of = |(option, _, names): (&str, Level, &Vec<String>)| {
+            names.iter().map(|name| format!("--{option}={name}").into()).collect::<Vec<OsString>>()
+        };
+        self.lists().into_iter().flat_map(of).collect()
+    }
 }
 
 /// Where the CUDA toolkit is.
@@ -224,7 +277,8 @@ impl Meaning {
     /// The arguments that give another process the same program, where they are not what holds anyway.
     pub fn arguments(&self) -> Vec<OsString> {
         let fmad = (!self.fmad).then(|| "--fmad=false".into());
-        fmad.into_iter().chain(self.define.iter().map(|define| format!("-D{define}").into())).collect()
+        let define = self.define.iter().map(|define| format!("-D{define}").into());
+        fmad.into_iter().chain(define).chain(self.lints.arguments()).collect()
     }
 
     /// Names and values of the constants from outside.

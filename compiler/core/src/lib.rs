@@ -5,7 +5,7 @@
 //! (callers render a [`diag::Diagnostic`] and write it), and does not generate code.
 //!
 //! The way of a file: [`syntax`] (tokens, tree) → [`sema`] (names, types, constants) → [`typed`] program → [`lower`] → [`ir`] →
-//! [`verify`] → [`pass`]es. Every phase returns its value and its diagnostics.
+//! [`verify`] → [`rules`] → [`pass`]es. Every phase returns its value and its diagnostics.
 
 pub mod analysis;
 pub mod builtins;
@@ -14,6 +14,7 @@ pub mod imports;
 pub mod ir;
 pub mod lower;
 pub mod pass;
+pub mod rules;
 pub mod sema;
 pub mod source;
 pub mod syntax;

@@ -15,7 +15,7 @@ use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::lower::{self, LowerOptions};
 use cdp_core::source::SourceMap;
 use cdp_core::types::TypeTable;
-use cdp_core::{sema, syntax, verify};
+use cdp_core::{rules, sema, syntax, verify};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +79,8 @@ fn diagnostics(name: &str, text: &str) -> Vec<Diagnostic> {
     if found.has_errors() {
         return found.finish();
     }
+    let mut levels = rules::Levels::new();
+    levels.read(&file);
     let (program, more) = sema::check(&[file], &sources, sema::Options::default());
     found.extend(more);
     if !found.has_errors() {
@@ -87,6 +89,7 @@ fn diagnostics(name: &str, text: &str) -> Vec<Diagnostic> {
         if !found.has_errors() {
             let verified = verify::verify(&module);
             assert!(verified.is_ok(), "{name}: {:?}", verified.err());
+            found.extend(rules::check(&module, &levels));
         }
     }
     found.finish()
@@ -350,9 +353,18 @@ fn edges() -> String {
     out
 }
 
+fn lints() -> String {
+    let mut out = head(&["lint", "code", "what it reports"]);
+    for lint in rules::lints() {
+        row(&mut out, &[&format!("`{}`", lint.name), lint.code.id(), lint.code.title()]);
+    }
+    out
+}
+
 /// The tables: the page, the name in the comment before the table, and the text.
 fn tables() -> Vec<(&'static str, &'static str, String)> {
     vec![
+        ("language.md", "lints", lints()),
         ("language.md", "registers", registers()),
         ("language.md", "intrinsics", intrinsics()),
         ("language.md", "barriers", barriers()),

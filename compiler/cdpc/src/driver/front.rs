@@ -7,7 +7,7 @@ use cdp_core::pass::{self, LaunchOptions, LaunchSite};
 use cdp_core::source::{FileId, SourceMap};
 use cdp_core::syntax::ast;
 use cdp_core::types::Space;
-use cdp_core::{imports, sema, syntax, verify};
+use cdp_core::{imports, rules, sema, syntax, verify};
 
 use crate::failure::{Failure, Result};
 use crate::input::{self, Source};
@@ -67,6 +67,7 @@ impl Front {
     /// A fault of the compiler.
     pub fn open(source: Source, meaning: &Meaning) -> Result<std::result::Result<Self, Wrong>> {
         let fmad = meaning.fmad;
+        let mut levels = meaning.lints.levels();
         let mut sources = SourceMap::new();
         let file = sources.add(source.name, source.text);
         let (mut trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
@@ -84,6 +85,11 @@ impl Front {
             return Ok(Err(Wrong { sources, found: found.finish() }));
         }
         verified(&module, "lowering")?;
+        trees.iter().for_each(|tree| levels.read(tree));
+        found.extend(rules::check(&module, &levels));
+        if found.has_errors() {
+            return Ok(Err(Wrong { sources, found: found.finish() }));
+        }
         Ok(Ok(Self { sources, file, read, trees, module, warnings: found }))
     }
 
@@ -99,6 +105,16 @@ impl Front {
         reporter.diagnostics(&self.sources, &all.finish())?;
         verified(&module, "the lowering of launches")?;
         Ok(Lowered { module, launches })
+    }
+
+    /// Everything that is found in the source, the checks that go with code generation included.
+    pub fn findings(&self) -> Vec<Diagnostic> {
+        let mut module = self.module.clone();
+        pass::const_fold(&mut module);
+        pass::simplify(&mut module);
+        let mut all = self.warnings.clone();
+        all.extend(pass::lower_launches(&mut module, &LaunchOptions::default()).1);
+        all.finish()
     }
 
     /// The checks that go with code generation, for whoever generates none.

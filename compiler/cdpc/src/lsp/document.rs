@@ -9,7 +9,7 @@ use cdp_core::pass::{self, LaunchOptions};
 use cdp_core::source::{FileId, SourceFile, SourceMap, Span};
 use cdp_core::syntax::ast::{self, FunctionKind, ItemKind};
 use cdp_core::typed::Program;
-use cdp_core::{diag, imports, sema, syntax};
+use cdp_core::{diag, imports, rules, sema, syntax};
 use lsp_types::{
     CodeDescription, DiagnosticRelatedInformation, DiagnosticSeverity, DocumentSymbol, DocumentSymbolResponse, Location,
     NumberOrString, Position, Range, SymbolKind, TextEdit, Url,
@@ -69,7 +69,7 @@ impl Documents {
         let (program, more) = sema::check(&trees, &sources, sema::Options::default());
         found.extend(more);
         if !found.has_errors() {
-            found.extend(later(&program));
+            found.extend(later(&program, &trees));
         }
         Some(Analysis { sources, file, trees, program, diagnostics: found.finish() })
     }
@@ -97,8 +97,13 @@ fn name_of(uri: &Url) -> String {
 }
 
 /// What is found behind the checks of types: in control flow, and at launches.
-fn later(program: &Program) -> Diagnostics {
+fn later(program: &Program, trees: &[ast::File]) -> Diagnostics {
     let (mut module, mut found) = lower::lower(program.clone(), &LowerOptions::default());
+    if !found.has_errors() {
+        let mut levels = rules::Levels::new();
+        trees.iter().for_each(|tree| levels.read(tree));
+        found.extend(rules::check(&module, &levels));
+    }
     if !found.has_errors() {
         pass::const_fold(&mut module);
         pass::simplify(&mut module);

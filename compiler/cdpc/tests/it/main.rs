@@ -2,6 +2,7 @@
 //!
 //! - `cli`: exit codes, bad input, artefacts, formats
 //! - `link`: programs and what nvcc made
+//! - `lints`: levels of lints, `check --fix`
 //! - `run`: `run` and `test`; `executor`: what they have for the reference executor: schedules, traces, Ctrl-C
 //! - `lsp`: `cdpc lsp`, as an editor talks to it
 //! - `common`: starting `cdpc` in a folder of its own
@@ -13,5 +14,6 @@ mod common;
 mod cli;
 mod executor;
 mod link;
+mod lints;
 mod lsp;
 mod run;

@@ -13,6 +13,7 @@ use super::{Body, Program};
 use crate::builtins::{RuntimeFn, STREAM_TAIL_LAUNCH};
 use crate::ir::{BinaryOp, BlockId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
 use crate::source::Span;
+use crate::types::TypeTable;
 
 /// A statement that starts children, or operations in a stream.
 #[derive(Clone, Debug)]
@@ -158,8 +159,9 @@ pub fn stream(statement: &StatementKind) -> Option<&Operand> {
     }
 }
 
-/// The value that is no success where a condition is `holds`.
-fn failure(body: &Body<'_>, mut at: Point, condition: &Operand, mut holds: bool) -> Option<ValueId> {
+/// The error code that is no success where a condition is `holds`.
+#[must_use]
+pub fn failure(body: &Body<'_>, mut at: Point, condition: &Operand, mut holds: bool) -> Option<ValueId> {
     let mut operand = condition.clone();
     for _ in 0..body.values.len().saturating_add(1) {
         let (point, statement) = body.values.statement(body.function, body.read(at, &operand)?)?;
@@ -178,8 +180,10 @@ fn failure(body: &Body<'_>, mut at: Point, condition: &Operand, mut holds: bool)
                     (true, false) => b,
                     _ => return None,
                 };
+                let is_error =
+                    matches!(error, Operand::Local(local) if body.function.local_type(*local) == TypeTable::CUDA_ERROR);
                 let fails = (*op == BinaryOp::Ne) == holds;
-                return if fails { body.read(point, error) } else { None };
+                return if fails && is_error { body.read(point, error) } else { None };
             }
             _ => return None,
         }

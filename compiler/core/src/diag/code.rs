@@ -104,6 +104,9 @@ codes! {
     E0233 "declaration is not allowed here";
     E0234 "host code and device code are mixed up";
     E0240 "accesses would no longer be `volatile`";
+    W0201 "division by zero";
+    W0202 "shift by the width or more, where the values are known";
+    W0203 "signed overflow, where the values are known";
 
     // 03: layout and attributes
     E0301 "attribute's value is wrong";
@@ -126,11 +129,26 @@ codes! {
     E0411 "call does not exist in device code";
     E0412 "streams and events belong to the grid that made them";
     E0413 "launch interface cannot serve this stream";
+    W0401 "launch whose failure nobody can see";
+    W0402 "the same launch in every thread";
+    W0403 "tiny children in a loop";
+    W0404 "children that run one after the other for no reason";
+    W0405 "stream or event is used after it was destroyed";
+    W0406 "stream is never destroyed";
+    W0407 "barrier that not all threads reach";
+    W0408 "waiting for what a child will write";
 
     // 05: memory
     E0501 "child grid is given private memory";
     E0502 "`constant` memory is never written on the device";
     E0503 "read-only cache load of memory that is not global";
+    E0510 "index outside of an array";
+    E0511 "stream or event in memory of other grids";
+    W0501 "child grid may be given private memory";
+    W0502 "child may not see what other threads wrote";
+    W0503 "read of what a child writes";
+    W0504 "write to what a child uses";
+    W0505 "read-only cache load of memory that is written";
 
     // 06: back end and link
     E0601 "name that PTX cannot have";

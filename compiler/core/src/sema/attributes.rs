@@ -3,6 +3,7 @@
 use super::body::Body;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Inline;
+use crate::rules::{Lint, lints};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, ExprKind};
 use crate::types::TypeTable;
@@ -113,16 +114,36 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Names or codes of lints, then perhaps a reason in quotes.
     fn lint_names(&mut self, attribute: &Attribute) {
-        for arg in &attribute.args {
-            let known = arg.value.as_ident().and_then(|name| Code::from_id(&name.name));
-            if known.is_none_or(|code| code.severity() == crate::diag::Severity::Error) {
-                let message = "this is not the code of a lint";
-                self.report(
-                    Diagnostic::new(Code::E0301, arg.span, message)
-                        .help("the codes of lints start with `W`; errors cannot be allowed"),
-                );
+        let name = &attribute.name.name;
+        let is_reason = |arg: &crate::syntax::ast::Arg| matches!(arg.value.kind, ExprKind::String(_));
+        let names = match attribute.args.split_last() {
+            Some((last, names)) if is_reason(last) => names,
+            _ => attribute.args.as_slice(),
+        };
+        if names.is_empty() {
+            let message = format!("`@{name}` needs the name of a lint");
+            self.report(
+                Diagnostic::new(Code::E0301, attribute.span, message).help(format!("`@{name}(missing_barrier, \"why\")`")),
+            );
+        }
+        for arg in names {
+            let given = arg.value.as_ident().map(|ident| ident.name.as_str());
+            if given.and_then(Lint::from_name).is_some() {
+                continue;
             }
+            let is_error = given.and_then(Code::from_id).is_some();
+            let mut diagnostic = Diagnostic::new(Code::E0301, arg.span, "this is not the name of a lint");
+            let near = given.and_then(|given| super::suggest::nearest(given, lints().iter().map(|lint| lint.name)));
+            diagnostic = match near {
+                Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), arg.span, near),
+                None if is_error => {
+                    diagnostic.help("errors cannot be allowed: only lints, whose codes start with `W`, have levels")
+                }
+                None => diagnostic.help("the error index lists the lints with their names: `cdpc explain`"),
+            };
+            self.report(diagnostic);
         }
     }
 
