@@ -11,6 +11,7 @@ use crate::device::Choice;
 use crate::driver::Build;
 use crate::failure::{Failure, Message, Result};
 use crate::gpu::GpuDevice;
+use crate::protocol::Printed;
 use crate::reference::Executor;
 use crate::report::Reporter;
 use crate::terminal;
@@ -40,6 +41,7 @@ struct Loadable {
     number: i32,
     cubin: Vec<u8>,
     manifest: Manifest,
+    counts_prints: bool,
 }
 
 /// A device that nothing has run on yet.
@@ -63,6 +65,8 @@ pub struct Ran {
     pub messages: Vec<Message>,
     /// What is no mistake by itself.
     pub notes: Vec<Message>,
+    /// What device code printed, where that is counted.
+    pub printed: Option<Printed>,
     /// Whether nothing more can run in this process.
     pub device_lost: bool,
     /// Whether Ctrl-C ended it.
@@ -116,9 +120,10 @@ impl Runner {
     pub fn new(device: Choice, executor: Executor, build: &Build<'_>) -> Result<Self> {
         let target = match device {
             Choice::Gpu(number) => {
-                let code = build.generate(false)?;
+                let code = build.generate_to_run()?;
                 let linked = build.link(&code)?;
-                Target::Gpu(Box::new(Loadable { number, cubin: linked.cubin, manifest: code.manifest }))
+                let counts_prints = code.counts_prints;
+                Target::Gpu(Box::new(Loadable { number, cubin: linked.cubin, manifest: code.manifest, counts_prints }))
             }
             Choice::Cpu | Choice::Auto => {
                 build.check()?;
@@ -135,7 +140,10 @@ impl Runner {
     pub fn device(&self) -> Result<Fresh> {
         Ok(match &self.target {
             Target::Cpu(_) => Fresh::Cpu,
-            Target::Gpu(code) => Fresh::Gpu(Box::new(GpuDevice::new(code.number, code.cubin.clone(), code.manifest.clone())?)),
+            Target::Gpu(code) => {
+                let device = GpuDevice::new(code.number, code.cubin.clone(), code.manifest.clone(), code.counts_prints)?;
+                Fresh::Gpu(Box::new(device))
+            }
         })
     }
 
@@ -159,8 +167,12 @@ impl Runner {
                 } else if let Some(detail) = device.take_detail().filter(|_| !ran.passed) {
                     ran.blame(&detail);
                 }
-                if let Err(lost) = device.check_output() {
-                    ran.blame(&lost);
+                match device.printed() {
+                    Ok(printed) => ran.printed = printed,
+                    Err(fault) => {
+                        ran.device_lost = true;
+                        ran.blame(&fault);
+                    }
                 }
                 Ok(ran)
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cdp_core::pass::PRINT_COUNTER;
 use cdp_executor::device::{CudaError, Device, KernelLaunch};
 use cdp_executor::errors::{
     INVALID_CONFIGURATION, INVALID_DEVICE, INVALID_RESOURCE_HANDLE, INVALID_SYMBOL, INVALID_VALUE, MEMORY_ALLOCATION,
@@ -13,11 +14,17 @@ use cdp_runtime::{
     Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream,
 };
 
+use crate::protocol::Printed;
+
 /// A loaded module on a GPU, with what a host program has made so far.
 pub struct GpuDevice {
     runtime: Runtime,
     cubin: Vec<u8>,
     manifest: Manifest,
+    /// Whether the module counts what it prints.
+    counts_prints: bool,
+    /// Calls of `printf` before the last reset.
+    printed: u64,
     /// The limits to go back to at a reset.
     defaults: Limits,
     // before the module, since dropping memory waits for kernels that use it
@@ -37,7 +44,7 @@ impl GpuDevice {
     ///
     /// # Errors
     /// No driver, no such GPU, code that it cannot run.
-    pub fn new(number: i32, cubin: Vec<u8>, manifest: Manifest) -> cdp_runtime::Result<Self> {
+    pub fn new(number: i32, cubin: Vec<u8>, manifest: Manifest, counts_prints: bool) -> cdp_runtime::Result<Self> {
         let runtime = Runtime::with_options(&cdp_runtime::RuntimeOptions { device: number, ..Default::default() })?;
         let defaults = runtime.context().limits()?;
         let module = runtime.load_cubin(&cubin, &manifest, &LoadOptions::default())?;
@@ -46,6 +53,8 @@ impl GpuDevice {
             runtime,
             cubin,
             manifest,
+            counts_prints,
+            printed: 0,
             defaults,
             memory,
             module,
@@ -67,15 +76,27 @@ impl GpuDevice {
         self.detail.take()
     }
 
-    /// After the program: whether device output was lost.
+    /// After the program: waits for the device, and says how often device code printed, where the module counts it. After a fault nobody can
+    /// tell, and the fault is what matters.
     ///
     /// # Errors
-    /// [`Error::PrintfLost`].
-    pub fn check_output(&self) -> cdp_runtime::Result<()> {
-        if self.fault.is_some() {
-            return Ok(());
+    /// The fault of a kernel that nobody has waited for.
+    pub fn printed(&self) -> cdp_runtime::Result<Option<Printed>> {
+        if self.fault.is_some() || !self.counts_prints {
+            return Ok(None);
         }
-        self.module.check_printf().map(|_| ())
+        self.runtime.synchronize()?;
+        cdp_runtime::gpu::flush_output();
+        let ring = self.context().limits()?.printf_fifo.unwrap_or(0) as u64;
+        Ok(Some(Printed { calls: self.printed.saturating_add(self.count()?), ring }))
+    }
+
+    /// Calls of `printf` since the module was loaded.
+    fn count(&self) -> cdp_runtime::Result<u64> {
+        if !self.counts_prints {
+            return Ok(0);
+        }
+        self.module.loaded().read_global(PRINT_COUNTER).map(|bytes| cdp_runtime::Value::load(&bytes))
     }
 
     fn context(&self) -> &Context {
@@ -214,6 +235,8 @@ impl Device for GpuDevice {
     fn reset(&mut self) -> CudaError {
         let result = self.runtime.synchronize();
         let waited = self.number(result);
+        // variables start anew with the module; without a count, as after a fault, nothing is added
+        self.printed = self.printed.saturating_add(self.count().unwrap_or(0));
         self.streams.clear();
         self.events.clear();
         self.memory = AddressSpace::new(self.context().clone());

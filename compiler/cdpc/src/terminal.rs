@@ -116,6 +116,8 @@ struct Program;
 
 impl io::Write for Program {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // what a GPU's kernels printed before
+        cdp_runtime::gpu::flush_output();
         let mut status = Status::lock();
         status.clear();
         let count = io::stdout().lock().write(bytes)?;

@@ -13,6 +13,8 @@
 //! can be set ([`context::LIMITS`]), and a module whose code counts what it prints ([`crate::manifest::Manifest::printf_counter`]) lets
 //! [`crate::session::Module::check_printf`] tell.
 
+#![allow(unsafe_code)] // the C library's own buffers
+
 pub mod context;
 pub mod driver;
 pub mod explain;
@@ -27,3 +29,13 @@ pub use memory::{DeviceBuffer, DevicePtr};
 pub use module::{Dim3, Function, LaunchConfig, LoadedModule};
 pub use space::AddressSpace;
 pub use stream::{Event, Stream};
+
+/// Has what the driver printed leave the C library's buffers, so that it stands before what is printed from here on by other means. A terminal
+/// gets every line at once anyway; a file or a pipe would get it when the process ends.
+pub fn flush_output() {
+    unsafe extern "C" {
+        fn fflush(stream: *mut std::ffi::c_void) -> std::ffi::c_int;
+    }
+    // SAFETY: null stands for all output streams (C11 7.21.5.2).
+    unsafe { fflush(std::ptr::null_mut()) };
+}

@@ -126,3 +126,15 @@ fn compile_times() {
         eprintln!("{name}: first {first:?}, median {:?}, least {:?}", times[10], times[0]);
     }
 }
+
+/// What `cdpc run` makes of it: a counter that the driver finds, an addition for each call, and a mark in each text.
+#[test]
+fn printing_is_counted_where_that_is_asked_for() {
+    let setup = Setup::new("sm_90");
+    let source = SOURCE.replace("kernel k", "host fn main() { printf(\"host\"); }\nkernel k");
+    let (mut module, sources) = front(&source, &setup);
+    assert!(cdp_core::pass::count_prints(&mut module));
+    let text = cdp_backend::compile(&module, &sources, &setup.options).unwrap().ptx;
+    holds(&text, &[".visible .global .align 8 .u64 cdpc$printed;", "[cdpc$printed], 1;", "{30, 31, 37, 102, 10}"]);
+    crate::support::assemble(&text, setup.arch);
+}

@@ -1,7 +1,8 @@
 //! `cdpc run`: a file's `host fn main`. On a GPU in a process of its own, which a fault may end; on the reference executor in this one.
 
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use cdp_core::source::Span;
@@ -11,8 +12,9 @@ use crate::artefact::{self, Artefact, Target};
 use crate::device::Choice;
 use crate::driver::Build;
 use crate::execute::{Entry, Ran, Runner};
-use crate::failure::{BUG, Failure, INTERRUPTED, PROGRAM, Result};
+use crate::failure::{BUG, Failure, INTERRUPTED, Message, PROGRAM, Result};
 use crate::options::{Compile, LeaksShown, Reference};
+use crate::protocol::{self, Event, Marks, Piece, Splitter};
 use crate::reference::{Executor, failed_under};
 use crate::report::Reporter;
 use crate::signal;
@@ -76,17 +78,50 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     if !device.is_gpu() {
         return here(args, reporter);
     }
+    let token = protocol::token();
     let mut command = worker(reporter)?;
-    command.args(&args.files).arg(format!("--device={device}")).args(args.compile.arguments());
+    command.args(&args.files).arg(format!("--device={device}")).arg(format!("--token={token}")).args(args.compile.arguments());
     command.arg(format!("--leaks={}", args.leaks.leaks));
-    command.args(args.test.iter().map(|name| format!("--test={name}")));
-    // the worker writes to this process's own output, and has said what there was to say
-    let status = command.status().map_err(|error| Failure::file("start", command.get_program().as_ref(), &error))?;
+    command.args(args.test.iter().map(|name| format!("--test={name}"))).stdout(Stdio::piped());
+    // the worker has said what there was to say, but for what is missing in its output
+    let mut child = command.spawn().map_err(|error| Failure::file("start", command.get_program().as_ref(), &error))?;
+    let lost = child.stdout.take().map_or(Ok(None), |output| pass_on(output, &token, terminal::print));
+    // without a reader it ends at its next output
+    let status = child.wait().map_err(|error| Failure::file("wait for", command.get_program().as_ref(), &error))?;
+    if let Some(lost) = lost? {
+        reporter.message("error", &lost);
+        return Err(Failure::Told(PROGRAM));
+    }
     match status.code() {
         Some(0) => Ok(()),
         Some(code) => Err(Failure::Told(u8::try_from(code).unwrap_or(BUG))),
         None => Err(Failure::program(format!("the program was ended by {}", signal::of(status)))),
     }
+}
+
+/// Gives on what a worker prints, as it comes; and at the end what is to be said where some of it was lost.
+fn pass_on(mut output: impl Read, token: &str, mut print: impl FnMut(Vec<u8>) -> Result<()>) -> Result<Option<Message>> {
+    let (mut splitter, mut marks, mut printed) = (Splitter::new(token), Marks::default(), None);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = match output.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Failure::file("read", Path::new("the program's output"), &error)),
+        };
+        for piece in splitter.push(buffer.get(..count).unwrap_or_default()) {
+            match piece {
+                Piece::Output(bytes) => print(marks.remove(&bytes))?,
+                Piece::Event(Event::Ran(count)) => printed = count,
+                Piece::Event(_) => {}
+            }
+        }
+    }
+    print(marks.remove(&splitter.finish()))?;
+    let (rest, seen) = marks.end();
+    print(rest)?;
+    Ok(printed.and_then(|printed: protocol::Printed| printed.lost(seen)))
 }
 
 /// On the reference executor.
@@ -167,4 +202,32 @@ pub fn worker(reporter: &Reporter) -> Result<Command> {
     let mut command = Command::new(program);
     command.arg("worker").args(reporter.arguments());
     Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Printed, encode};
+
+    /// What arrives of some output, and what is said at the end.
+    fn passed_on(output: &[u8], calls: Option<u64>) -> (String, Option<Message>) {
+        let mut stream = output.to_vec();
+        stream.extend(encode("tok", &Event::Ran(calls.map(|calls| Printed { calls, ring: 1 << 20 }))));
+        let mut text = Vec::new();
+        let lost = pass_on(stream.as_slice(), "tok", |bytes| {
+            text.extend(bytes);
+            Ok(())
+        });
+        (String::from_utf8(text).unwrap(), lost.unwrap())
+    }
+
+    #[test]
+    fn output_comes_without_marks_and_what_is_missing_is_said() {
+        let output = "host\n\u{1e}\u{1f}one\n\u{1e}\u{1f}two".as_bytes();
+        assert_eq!(passed_on(output, Some(2)), ("host\none\ntwo".to_owned(), None));
+        assert_eq!(passed_on(b"host\x1e", None), ("host\u{1e}".to_owned(), None));
+        let (text, lost) = passed_on(output, Some(5));
+        assert_eq!(text, "host\none\ntwo");
+        assert!(lost.unwrap().text.contains("3 of 5 calls"));
+    }
 }

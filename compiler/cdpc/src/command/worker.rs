@@ -24,13 +24,13 @@ pub struct Args {
     /// What to run on
     #[arg(long)]
     device: Choice,
-    /// What marks events; without it one program is run, `host fn main` or a test
+    /// What marks events
     #[arg(long)]
-    token: Option<String>,
+    token: String,
     /// The name of that test
     #[arg(long)]
     test: Option<String>,
-    /// The tests to run, by their place in the file
+    /// The tests to run, by their place in the file; without any, one program: `host fn main` or a test
     #[arg(long, value_delimiter = ',')]
     tests: Vec<usize>,
     /// Schedules at a time
@@ -53,12 +53,14 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let executor =
         Executor { reference: args.reference.clone(), trace: false, threads: args.threads, watch: Arc::clone(&watch) };
     let runner = Runner::new(args.device, executor, &build)?;
-    let Some(token) = &args.token else {
+    let token = &args.token;
+    if args.tests.is_empty() {
         let entry = Entry::named(args.test.as_deref(), build.module())?;
         let ran = runner.run(entry, runner.device()?)?;
         terminal::say(&ran.render(&build, reporter, args.leaks.leaks));
+        terminal::print(protocol::encode(token, &Event::Ran(ran.printed)))?;
         return if ran.passed { Ok(()) } else { Err(Failure::Told(PROGRAM)) };
-    };
+    }
     let names = execute::tests(build.module());
     for &test in &args.tests {
         // before the event: a device that cannot be had is no test's fault
@@ -80,6 +82,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             stopped: ran.stopped,
             milliseconds: u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
             told: ran.render(&build, reporter, args.leaks.leaks),
+            printed: ran.printed,
         };
         terminal::print(protocol::encode(token, &event))?;
         if ran.device_lost {
@@ -92,7 +95,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
 
 /// Stops when whoever started this closes the pipe that is its standard input, or is gone. A GPU cannot be stopped: there the process ends.
 fn watch(args: &Args) -> Result<Arc<Watch>> {
-    if args.token.is_none() {
+    if args.tests.is_empty() {
         return Ok(Arc::default());
     }
     let watch = if args.device.is_gpu() { Arc::default() } else { Watch::interrupts(|| ())? };

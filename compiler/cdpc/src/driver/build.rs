@@ -45,6 +45,8 @@ pub struct Generated {
     pub ptx: String,
     /// Kernels, parameters, launch sites.
     pub manifest: Manifest,
+    /// Whether it prints, and counts how often.
+    pub counts_prints: bool,
 }
 
 /// A cubin whose layout is the compiler's.
@@ -133,19 +135,37 @@ impl<'a> Build<'a> {
     /// # Errors
     /// What the launch interface or the GPU cannot do, a missing libdevice, faults of ours.
     pub fn generate(&self, texts: bool) -> Result<Generated> {
+        self.generate_for(texts, false)
+    }
+
+    /// The same for code that `cdpc` runs itself: it counts what it prints, so that lost output is noticed.
+    ///
+    /// # Errors
+    /// Those of [`Build::generate`].
+    pub fn generate_to_run(&self) -> Result<Generated> {
+        self.generate_for(false, true)
+    }
+
+    fn generate_for(&self, texts: bool, count_prints: bool) -> Result<Generated> {
         let abi = match self.compile.launch_abi {
             options::LaunchAbi::Auto => LaunchAbi::Auto,
             options::LaunchAbi::V1 => LaunchAbi::V1,
             options::LaunchAbi::V2 => LaunchAbi::V2,
         };
         let launch = LaunchOptions { abi, max_param_bytes: self.compile.max_param_bytes.into(), ..LaunchOptions::default() };
-        let lowered = self.front.lower_launches(&launch, self.reporter)?;
+        let lowered = self.front.lower_launches(&launch, count_prints, self.reporter)?;
         let options = self.backend_options(texts)?;
         let output =
             cdp_backend::compile(&lowered.module, &self.front.sources, &options).map_err(|error| self.refused(&error))?;
         let manifest = manifest::of(&self.front, &lowered, &output, self.arch)?;
         let lowered_ir = if texts { ir::print(&lowered.module) } else { String::new() };
-        Ok(Generated { lowered_ir, llvm_ir: output.llvm_ir_optimised, ptx: output.ptx, manifest })
+        Ok(Generated {
+            lowered_ir,
+            llvm_ir: output.llvm_ir_optimised,
+            ptx: output.ptx,
+            manifest,
+            counts_prints: lowered.counts_prints,
+        })
     }
 
     fn backend_options(&self, texts: bool) -> Result<cdp_backend::Options> {

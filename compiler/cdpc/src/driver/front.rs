@@ -47,6 +47,8 @@ pub struct Lowered {
     pub module: Module,
     /// What they were.
     pub launches: Vec<LaunchSite>,
+    /// Whether it prints, and counts how often.
+    pub counts_prints: bool,
 }
 
 impl Front {
@@ -94,17 +96,18 @@ impl Front {
     }
 
     /// Folds constants and lowers the launches. Shows what was found up to here.
-    pub(super) fn lower_launches(&self, options: &LaunchOptions, reporter: &Reporter) -> Result<Lowered> {
+    pub(super) fn lower_launches(&self, options: &LaunchOptions, count: bool, reporter: &Reporter) -> Result<Lowered> {
         let mut module = self.module.clone();
         show_to_host(&mut module);
         pass::const_fold(&mut module);
         pass::simplify(&mut module);
         let (launches, found) = pass::lower_launches(&mut module, options);
+        let counts_prints = count && pass::count_prints(&mut module);
         let mut all = self.warnings.clone();
         all.extend(found);
         reporter.diagnostics(&self.sources, &all.finish())?;
         verified(&module, "the lowering of launches")?;
-        Ok(Lowered { module, launches })
+        Ok(Lowered { module, launches, counts_prints })
     }
 
     /// Everything that is found in the source, the checks that go with code generation included.
@@ -122,7 +125,7 @@ impl Front {
     /// # Errors
     /// The source's errors, all of them shown.
     pub fn check(&self, reporter: &Reporter) -> Result<()> {
-        self.lower_launches(&LaunchOptions::default(), reporter).map(|_| ())
+        self.lower_launches(&LaunchOptions::default(), false, reporter).map(|_| ())
     }
 }
 

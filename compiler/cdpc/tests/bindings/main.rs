@@ -113,3 +113,9 @@ fn a_program_without_kernels_has_bindings() {
         place.run(&format!("build --emit={kind} -o - nothing.cdp")).succeeds().prints(&[says]);
     }
 }
+
+#[test]
+fn the_examples_program_is_right_on_the_executor() {
+    let program = repository().join("examples/rows.cdp");
+    Place::new().run(&format!("test --device cpu {}", program.display())).succeeds().prints(&["1 passed, 0 failed"]);
+}

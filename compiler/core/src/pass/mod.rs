@@ -4,10 +4,12 @@
 //! 2. [`simplify`]: constant branches folded, unreachable blocks removed, dead launches with them
 //! 3. [`lower_launches`]: launches of device code become calls of the device runtime; `runtime` before that replaces calls which the
 //!    device runtime does not do as it should
+//! 4. [`count_prints`], for a program that `cdpc` itself runs on a GPU
 //!
 //! A pass keeps the rules of [`crate::verify`].
 
 mod const_fold;
+mod count_prints;
 mod launch;
 mod runtime;
 mod simplify;
@@ -15,6 +17,7 @@ mod simplify;
 mod tests;
 
 pub use const_fold::const_fold;
+pub use count_prints::{PRINT_COUNTER, PRINT_MARK, count_prints};
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
 pub use runtime::FILL_KERNEL;
 pub use simplify::{remove_unreachable, simplify, simplify_function};

@@ -13,7 +13,7 @@ use crate::driver::{Front, Wrong};
 use crate::execute;
 use crate::failure::{Failure, INTERRUPTED, PROGRAM, Result, USAGE};
 use crate::input;
-use crate::protocol::{Event, Piece, Splitter};
+use crate::protocol::{Event, Marks, Piece, Splitter, token};
 use crate::signal;
 
 /// A process that was told to stop has this long to say where it was.
@@ -34,6 +34,7 @@ struct Progress<'a> {
     count: Count,
     running: Option<usize>,
     output: Vec<u8>,
+    marks: Marks,
     errors: Vec<u8>,
     waiting: Vec<usize>,
     /// The time is over.
@@ -69,6 +70,7 @@ impl File<'_> {
             count: Count { skipped: names.len() - waiting.len(), ..Count::default() },
             running: None,
             output: Vec::new(),
+            marks: Marks::default(),
             errors: Vec::new(),
             waiting,
             late: false,
@@ -116,7 +118,9 @@ impl File<'_> {
             (outcome, clock.join().unwrap_or(false))
         });
         progress.late |= late;
-        progress.output.extend(splitter.finish());
+        let rest = progress.marks.remove(&splitter.finish());
+        progress.output.extend(rest);
+        progress.output.extend(progress.marks.end().0);
         Ok(outcome?.ending)
     }
 }
@@ -124,16 +128,23 @@ impl File<'_> {
 impl Progress<'_> {
     fn take(&mut self, piece: Piece) {
         match piece {
-            Piece::Output(bytes) => self.output.extend(bytes),
+            Piece::Output(bytes) => self.output.extend(self.marks.remove(&bytes)),
             Piece::Event(Event::Begin(test)) => {
                 self.running = Some(test);
                 self.output.clear();
+                self.marks.end();
             }
-            Piece::Event(Event::End { test, passed, stopped, milliseconds, told }) => {
+            Piece::Event(Event::End { test, passed, stopped, milliseconds, mut told, printed }) => {
                 self.running = None;
+                let (rest, seen) = self.marks.end();
+                self.output.extend(rest);
+                let lost = printed.and_then(|printed| printed.lost(seen));
+                told.extend(lost.iter().map(|lost| self.file.suite.reporter.render_message("error", lost)));
                 let remark = if stopped { self.stopped() } else { format!("{milliseconds} ms") };
-                self.result(test, passed, stopped, &remark, &told);
+                self.result(test, passed && lost.is_none(), stopped, &remark, &told);
             }
+            // of programs without tests
+            Piece::Event(Event::Ran(_)) => {}
         }
     }
 
@@ -204,12 +215,6 @@ impl Progress<'_> {
             self.waiting.clear();
         }
     }
-}
-
-/// Unlike anything that a program prints, without a random number generator: no two processes or moments are the same.
-fn token() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    format!("cdpc-{}-{}:", std::process::id(), now.as_nanos())
 }
 
 fn indented(text: &str) -> String {
