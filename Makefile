@@ -29,7 +29,8 @@ build: setup ## build the compiler (target/release/cdpc)
 demo: build ## compile, show, link and run lang-tests/run/nested_hello.cdp
 	@scripts/demo.sh $(BUILT)/release/cdpc $(HELLO) $(DEMO) $(ARCH)
 
-test: setup ## run every test
+test: ## run every test
+	@scripts/setup.sh tests
 	INSTA_UPDATE=no $(CARGO) $(TEST) --workspace --no-fail-fast
 	$(CARGO) test --quiet --workspace --doc
 

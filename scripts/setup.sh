@@ -2,9 +2,11 @@
 # Installs what building and testing cdpc need, and nothing that is there already:
 #   - Debian packages: LLVM 22 as static libraries, and what it links with
 #   - the CUDA 13 toolkit's parts: an installed toolkit when there is one, else wheels unpacked into .cuda/
+#   - with `tests` as argument: a browser for the tests of pages, Chromium unless CDPC_BROWSER names one
 # CDPC_SETUP_CUDA=wheels takes the wheels even where a toolkit is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+goal=${1:-build}
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 2; }
@@ -17,6 +19,9 @@ debian_packages() {
     command -v dpkg-query >/dev/null || { other_system; return; }
     local wanted=(llvm-22-dev libpolly-22-dev libzstd-dev zlib1g-dev g++ python3)
     python3 -m pip --version >/dev/null 2>&1 || wanted+=(python3-pip)
+    if [[ $goal == tests && -z ${CDPC_BROWSER:-} ]]; then
+        command -v chromium >/dev/null || command -v google-chrome >/dev/null || wanted+=(chromium)
+    fi
     local missing=()
     for package in "${wanted[@]}"; do
         # the state may be "hold" as well as "install"

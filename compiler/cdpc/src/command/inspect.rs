@@ -1,14 +1,16 @@
 //! `cdpc inspect`: each source line with the PTX and the machine code that it became.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cdp_runtime::Component;
 use cdp_runtime::manifest::{LaunchAbi, LaunchSite, Manifest};
 
+use crate::artefact::{self, Artefact, Target};
 use crate::driver;
 use crate::failure::Result;
-use crate::listing::{Function, ptx, sass};
+use crate::listing::html::Page;
+use crate::listing::{Function, ir, ptx, sass};
 use crate::options::Compile;
 use crate::report::Reporter;
 use crate::style::Style;
@@ -35,6 +37,9 @@ pub struct Args {
     /// Only PTX, which needs no CUDA toolkit
     #[arg(long)]
     no_sass: bool,
+    /// Write one self-contained page instead: source, IR, PTX and machine code side by side, launches drawn to scale; `-` for standard output
+    #[arg(long, value_name = "PAGE", conflicts_with_all = ["launches", "line", "function"])]
+    html: Option<PathBuf>,
     #[command(flatten)]
     compile: Compile,
 }
@@ -53,6 +58,24 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         let toolkit = build.toolkit();
         sass::functions(&sass::disassemble(toolkit.require(Component::Nvdisasm)?, &linked.cubin)?, build.source_name())
     };
+    let assembly = ptx::functions(&code.ptx);
+    if let Some(path) = &args.html {
+        // those of the device runtime are of no interest
+        let machine =
+            machine.into_iter().filter(|function| assembly.iter().any(|ours| ours.symbol == function.symbol)).collect();
+        let page = Page {
+            file: build.source_name(),
+            options: format!("{} · -O{}", code.manifest.arch, compile.level),
+            source: build.source_lines(),
+            columns: [
+                ("IR", ir::functions(&build.ir_text(), build.sources(), build.file())),
+                ("PTX", assembly),
+                ("machine code", machine),
+            ],
+            manifest: &code.manifest,
+        };
+        return write(path, page.text());
+    }
     let listing = Listing {
         args,
         manifest: &code.manifest,
@@ -60,7 +83,12 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         file: build.source_name(),
         style: reporter.style_out(),
     };
-    terminal::print(listing.text(&ptx::functions(&code.ptx), &machine))
+    terminal::print(listing.text(&assembly, &machine))
+}
+
+fn write(path: &Path, text: String) -> Result<()> {
+    let target = if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) };
+    artefact::write_all(&[Artefact { target, bytes: text.into_bytes() }])
 }
 
 struct Listing<'a> {

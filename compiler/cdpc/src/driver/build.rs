@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
 use cdp_core::pass::{LaunchAbi, LaunchOptions};
-use cdp_core::source::SourceMap;
+use cdp_core::source::{FileId, SourceMap};
 use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
 use cdp_runtime::{Arch, Component, CubinInfo, Foreign, Input, LinkOptions, Linker, Toolkit, layout_check};
@@ -80,6 +80,11 @@ impl<'a> Build<'a> {
     /// The IR, launches whole.
     pub const fn module(&self) -> &Module {
         &self.front.module
+    }
+
+    /// The source's file among the texts.
+    pub const fn file(&self) -> FileId {
+        self.front.file
     }
 
     /// The texts.

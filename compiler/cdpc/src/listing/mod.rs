@@ -1,8 +1,12 @@
 //! Reading back what was generated, to show it beside its source: instructions with the source line each comes from.
 //!
+//! - [`ir`]: by the spans of the IR's text
 //! - [`ptx`]: by the `.loc` directives of the PTX
 //! - [`sass`]: by the line table of the cubin, through nvdisasm
+//! - [`html`]: all of it as a page
 
+pub mod html;
+pub mod ir;
 pub mod ptx;
 pub mod sass;
 

@@ -5,6 +5,7 @@
 //! - `lints`: levels of lints, `check --fix`
 //! - `run`: `run` and `test`; `executor`: what they have for the reference executor: schedules, traces, Ctrl-C
 //! - `lsp`: `cdpc lsp`, as an editor talks to it
+//! - `page`: the page of `inspect --html`, in a browser
 //! - `common`: starting `cdpc` in a folder of its own
 
 #[path = "../common/mod.rs"]
@@ -16,4 +17,5 @@ mod executor;
 mod link;
 mod lints;
 mod lsp;
+mod page;
 mod run;
