@@ -13,7 +13,7 @@ use cdp_core::ir::{self, Module};
 use cdp_core::lower::{self, LowerOptions};
 use cdp_core::pass::{self, LaunchOptions};
 use cdp_core::source::{FileId, SourceMap, Span};
-use cdp_core::{imports, sema, syntax, verify};
+use cdp_core::{imports, rules, sema, syntax, verify};
 
 /// The longest input that is worth trying: longer ones only cost time.
 const MAX_BYTES: usize = 64 << 10;
@@ -74,6 +74,9 @@ pub fn program(text: &str) -> Option<Module> {
     if let Some(module) = &module {
         sound(module, "lowering");
         reads_back(module);
+        let mut levels = rules::Levels::new();
+        trees.iter().for_each(|tree| levels.read(tree));
+        found.extend(rules::check(module, &levels));
         let mut lowered = module.clone();
         pass::const_fold(&mut lowered);
         sound(&lowered, "constant folding");
@@ -96,7 +99,9 @@ pub fn program(text: &str) -> Option<Module> {
 pub fn ir_text(text: &str) {
     let Ok(module) = ir::parse(text) else { return };
     reads_back(&module);
-    let _ = verify::verify(&module);
+    if verify::verify(&module).is_ok() {
+        let _ = rules::check(&module, &rules::Levels::new());
+    }
 }
 
 fn sound(module: &Module, stage: &str) {

@@ -7,6 +7,7 @@ use super::values::Point;
 use super::{Body, Program};
 use crate::builtins::BarrierOp;
 use crate::ir::{FunctionId, StatementKind};
+use std::collections::HashMap;
 
 /// Functions in which a barrier stands, or which call such a function.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +68,8 @@ pub struct Write {
 #[derive(Clone, Debug, Default)]
 pub struct Unseparated {
     writes: Vec<Write>,
+    /// By place: which of the writes are there.
+    places: HashMap<Point, Vec<usize>>,
     starts: Vec<Bits>,
 }
 
@@ -84,6 +87,7 @@ impl Unseparated {
         for (point, _) in body.statements() {
             for effect in effects.at(program, provenance, body, point) {
                 if effect.kind.writes() && !effect.by_child {
+                    unseparated.places.entry(point).or_default().push(unseparated.writes.len());
                     unseparated.writes.push(Write { point, effect });
                 }
             }
@@ -107,11 +111,7 @@ impl Unseparated {
         if body.statement(point).is_some_and(|statement| barriers.is_barrier(&statement.kind)) {
             set.clear();
         }
-        for (member, write) in self.writes.iter().enumerate() {
-            if write.point == point {
-                set.insert(member);
-            }
-        }
+        self.places.get(&point).into_iter().flatten().for_each(|member| set.insert(*member));
     }
 
     /// The writes before a point.

@@ -5,7 +5,7 @@ use crate::ir::{Module, StatementKind};
 /// The components of a graph, callees before callers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Components {
-    /// Nodes of one component, in ascending order; a component's successors stand before it.
+    /// Nodes of one component, those found last first, which as a rule is callees before callers; a component's successors stand before it.
     pub order: Vec<Vec<usize>>,
     /// By node: whether it is on a cycle.
     pub cyclic: Vec<bool>,
@@ -135,7 +135,6 @@ impl Search<'_> {
                 break;
             }
         }
-        component.sort_unstable();
         let itself = |node: usize| self.edges.get(node).is_some_and(|list| list.contains(&node));
         if component.len() > 1 || component.first().is_some_and(|node| itself(*node)) {
             for member in &component {
@@ -156,7 +155,7 @@ mod tests {
     fn callees_come_before_callers_and_cycles_together() {
         // 0 → 1 → 2 → 1, 2 → 3, 4 → 4
         let found = components(&[vec![1], vec![2], vec![1, 3], vec![], vec![4]]);
-        assert_eq!(found.order, [vec![3], vec![1, 2], vec![0], vec![4]]);
+        assert_eq!(found.order, [vec![3], vec![2, 1], vec![0], vec![4]]);
         assert_eq!(found.cyclic, [false, true, true, false, true]);
     }
 

@@ -14,6 +14,7 @@ use crate::builtins::{RuntimeFn, STREAM_TAIL_LAUNCH};
 use crate::ir::{BinaryOp, BlockId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
 use crate::source::Span;
 use crate::types::TypeTable;
+use std::collections::HashMap;
 
 /// A statement that starts children, or operations in a stream.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Start {
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
     starts: Vec<Start>,
+    /// By place: which of the starts is there.
+    places: HashMap<Point, usize>,
     at: Vec<Bits>,
 }
 
@@ -60,6 +63,7 @@ impl Outstanding {
                 let is_tail = stream(&statement.kind)
                     .is_some_and(|stream| constants.operand(body, point, stream) == Some(u64::from(STREAM_TAIL_LAUNCH)));
                 let result = body.values.made(point);
+                outstanding.places.insert(point, outstanding.starts.len());
                 outstanding.starts.push(Start { point, span: statement.span, effects, is_tail, result });
             }
         }
@@ -84,6 +88,16 @@ impl Outstanding {
         &self.starts
     }
 
+    /// Calls `see` for each statement of a block with what may be outstanding when control comes to it, itself not included: places in
+    /// [`Outstanding::starts`].
+    pub fn walk(&self, body: &Body<'_>, block: BlockId, mut see: impl FnMut(Point, &Bits)) {
+        let mut set = self.at.get(block.index()).cloned().unwrap_or_default();
+        for (point, _) in body.block_statements(block) {
+            see(point, &set);
+            self.step(body, point, &mut set);
+        }
+    }
+
     /// What may be outstanding when control comes to a point, itself not included.
     #[must_use]
     pub fn before(&self, body: &Body<'_>, point: Point) -> Vec<&Start> {
@@ -99,10 +113,8 @@ impl Outstanding {
         {
             set.clear();
         }
-        for (member, start) in self.starts.iter().enumerate() {
-            if start.point == point {
-                set.insert(member);
-            }
+        if let Some(member) = self.places.get(&point) {
+            set.insert(*member);
         }
     }
 

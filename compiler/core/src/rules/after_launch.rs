@@ -2,58 +2,64 @@
 
 use super::facts::Facts;
 use crate::analysis::Body;
+use crate::analysis::address::Root;
+use crate::analysis::dataflow::Bits;
 use crate::analysis::effects::{Effect, Kind};
 use crate::analysis::outstanding::Start;
-use crate::analysis::values::Point;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::StatementKind;
 use crate::source::Span;
+use std::collections::HashMap;
+
+/// By piece of memory: which of the launches do something to it, and what.
+type ByRoot<'s> = HashMap<Root, Vec<(usize, &'s Effect)>>;
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
     for body in facts.program.device_bodies() {
         let Some(outstanding) = facts.outstanding(body).filter(|outstanding| !outstanding.starts().is_empty()) else {
             continue;
         };
-        for (point, statement) in body.statements() {
-            let touches =
-                matches!(statement.kind, StatementKind::Load { .. } | StatementKind::Store { .. } | StatementKind::Call { .. });
-            if !touches {
-                continue;
+        let mut by_root = ByRoot::new();
+        for (member, start) in outstanding.starts().iter().enumerate().filter(|(_, start)| !start.is_tail) {
+            for effect in &start.effects {
+                by_root.entry(effect.address.origin.root).or_default().push((member, effect));
             }
-            let own: Vec<Effect> = facts.effects_at(body, point).into_iter().filter(|effect| !effect.by_child).collect();
-            if own.is_empty() {
-                continue;
-            }
-            let starts: Vec<&Start> = outstanding.before(body, point).into_iter().filter(|start| !start.is_tail).collect();
-            let clash =
-                own.iter().find_map(|own| starts.iter().find_map(|start| clash(own, start).map(|child| (own, *start, child))));
-            if let Some((own, start, child)) = clash {
-                found.push(report(facts, body, (point, statement.span), own, start, child));
-            }
+        }
+        for block in &body.control.order {
+            outstanding.walk(body, *block, |point, set| {
+                let Some(statement) = body.statement(point).filter(|statement| touches(&statement.kind)) else { return };
+                let own = facts.effects_at(body, point).into_iter().filter(|effect| !effect.by_child);
+                let clash = own.into_iter().find_map(|own| {
+                    let (member, child) = clash(&own, set, &by_root)?;
+                    Some((own, outstanding.starts().get(member)?, child))
+                });
+                if let Some((own, start, child)) = clash {
+                    found.push(report(facts, body, statement.span, &own, start, child));
+                }
+            });
         }
     }
 }
 
+/// Whether a statement may read or write memory itself.
+const fn touches(statement: &StatementKind) -> bool {
+    matches!(statement, StatementKind::Load { .. } | StatementKind::Store { .. } | StatementKind::Call { .. })
+}
+
 /// What an outstanding child does to the memory of an access of the parent.
-fn clash<'s>(own: &Effect, start: &'s Start) -> Option<&'s Effect> {
-    let conflicts = |child: &&Effect| match own.kind {
+fn clash<'s>(own: &Effect, set: &Bits, by_root: &ByRoot<'s>) -> Option<(usize, &'s Effect)> {
+    let conflicts = |child: &Effect| match own.kind {
         Kind::Read | Kind::CachedRead => child.kind.writes(),
         Kind::Write => true,
         Kind::Update => false,
     };
     // an element that differs from round to round of the parent's loop is another one by then
-    let certain = |child: &&Effect| !child.address.index.rounds && child.address.meets(&own.address);
-    start.effects.iter().filter(conflicts).find(certain)
+    let certain = |child: &Effect| !child.address.index.rounds && child.address.meets(&own.address);
+    let candidates = by_root.get(&own.address.origin.root)?.iter().copied();
+    candidates.filter(|(member, child)| set.contains(*member) && conflicts(child)).find(|(_, child)| certain(child))
 }
 
-fn report(
-    facts: &Facts<'_>,
-    body: &Body<'_>,
-    (_, span): (Point, Span),
-    own: &Effect,
-    start: &Start,
-    child: &Effect,
-) -> Diagnostic {
+fn report(facts: &Facts<'_>, body: &Body<'_>, span: Span, own: &Effect, start: &Start, child: &Effect) -> Diagnostic {
     let name = facts.name(body, &own.address);
     let does = if child.kind.writes() { "writes" } else { "reads" };
     if own.kind.writes() {

@@ -25,7 +25,14 @@ pub(super) struct Facts<'m> {
     pub(super) barriers: Barriers,
     guards: Vec<Guards>,
     outstanding: Vec<Outstanding>,
+    /// By function: whether it asks for the number of its thread.
+    reads_numbers: Vec<bool>,
     none: Constants,
+}
+
+fn reads_number(kind: &StatementKind) -> bool {
+    use Register::{LaneId, ThreadIdxX, ThreadIdxY, ThreadIdxZ};
+    matches!(kind, StatementKind::Assign { value: Rvalue::Register(ThreadIdxX | ThreadIdxY | ThreadIdxZ | LaneId), .. })
 }
 
 impl<'m> Facts<'m> {
@@ -42,8 +49,20 @@ impl<'m> Facts<'m> {
                 Outstanding::new(&program, &provenance, &effects, &facts.constants, body)
             }));
         }
+        let reads = |body: &Body<'_>| body.statements().any(|(_, statement)| reads_number(&statement.kind));
+        let reads_numbers = program.bodies.iter().map(reads).collect();
         let (uniformity, barriers) = (Uniformity::new(&program), Barriers::new(&program));
-        Self { program, uniformity, provenance, effects, barriers, guards, outstanding, none: Constants::default() }
+        Self {
+            program,
+            uniformity,
+            provenance,
+            effects,
+            barriers,
+            guards,
+            outstanding,
+            reads_numbers,
+            none: Constants::default(),
+        }
     }
 
     pub(super) fn module(&self) -> &'m Module {
@@ -83,18 +102,9 @@ impl<'m> Facts<'m> {
 
     /// Whether there is evidence that several threads of a block run a function: a launch with more, or its own use of their numbers.
     pub(super) fn has_many_threads(&self, body: &Body<'_>) -> bool {
-        if self.uniformity.is_alone(body.id) {
-            return false;
-        }
-        let reads_number = |kind: &StatementKind| {
-            let thread = |register: &Register| {
-                matches!(register, Register::ThreadIdxX | Register::ThreadIdxY | Register::ThreadIdxZ | Register::LaneId)
-            };
-            matches!(kind, StatementKind::Assign { value: Rvalue::Register(register), .. } if thread(register))
-        };
         let extent = self.program.extents.of(body.id);
-        extent.surely_many
-            || (extent.threads != Threads::One && body.statements().any(|(_, statement)| reads_number(&statement.kind)))
+        let reads_numbers = self.reads_numbers.get(body.id.index()) == Some(&true);
+        !self.uniformity.is_alone(body.id) && (extent.surely_many || (extent.threads != Threads::One && reads_numbers))
     }
 
     /// What a piece of memory is called, in backticks.

@@ -49,3 +49,18 @@ fn the_programs_of_the_suite_can_all_be_looked_at() {
         let _ = check(&module, &Levels::new());
     }
 }
+
+#[test]
+fn a_long_cycle_of_functions_is_looked_at_a_few_times_only() {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for n in 0..300 {
+        let next = (n + 1) % 300;
+        let _ = writeln!(
+            text,
+            "fn walk{n}(p: *global i32, a: i32) -> *global i32 {{ p[a] = {n}; if a > 9 {{ return p; }} return walk{next}(p + 1, a + 1); }}"
+        );
+    }
+    text.push_str("kernel k(x: *global i32) { let p = walk0(x, 1); p[0] = 1; }");
+    assert_eq!(codes(&text, |_| {}), []);
+}
