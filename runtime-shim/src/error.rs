@@ -151,6 +151,13 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// The host's C compiler is not there or refuses the host half of an object. `E0638`
+    HostCompiler {
+        /// As it was called.
+        program: String,
+        /// What it, or the system, says.
+        reason: String,
+    },
     /// libcuda is not installed. `E0701`
     NoDriver,
     /// The driver is there, but no GPU is. `E0702`
@@ -266,6 +273,7 @@ impl Error {
             Self::DeclarationDiffers { .. } => "E0634",
             Self::MixedCdp { .. } => "E0635",
             Self::Foreign { .. } => "E0637",
+            Self::HostCompiler { .. } => "E0638",
             Self::NoDriver => "E0701",
             Self::NoDevice { .. } => "E0702",
             Self::DriverTooOld { .. } => "E0703",
@@ -292,6 +300,7 @@ impl Error {
                 | Self::ComponentUnusable { .. }
                 | Self::NoDeviceRuntimeForArch { .. }
                 | Self::Io { .. }
+                | Self::HostCompiler { .. }
                 | Self::NoDriver
                 | Self::NoDevice { .. }
                 | Self::DriverTooOld { .. }
@@ -350,6 +359,9 @@ impl Error {
             Self::MixedCdp { cdp1, cdp2, .. } => {
                 format!("`{}` is compiled for CDP1 and `{}` for CDP2, and no driver runs both together", cdp1.input, cdp2.input)
             }
+            Self::HostCompiler { program, .. } => {
+                format!("`{program}`, the host's C compiler, cannot compile the host half of the object")
+            }
             Self::Foreign { name, reason } => format!("`{name}` cannot be linked: {reason}"),
             Self::Io { action, path, source } => format!("cannot {action} `{}`: {source}", path.display()),
             Self::NoDriver => "no CUDA driver is installed: `libcuda.so.1` is not to be found".to_owned(),
@@ -398,7 +410,9 @@ impl Error {
                 let by = toolkit.map_or_else(|| "the supported ones are".to_owned(), |v| format!("nvJitLink {v} supports"));
                 vec![format!("{by} {}", supported.join(", "))]
             }
-            Self::ComponentUnusable { reason, .. } | Self::NoDevice { reason, .. } => vec![reason.clone()],
+            Self::HostCompiler { reason, .. } | Self::ComponentUnusable { reason, .. } | Self::NoDevice { reason, .. } => {
+                vec![reason.clone()]
+            }
             Self::Assembler { problems, log, saved, .. } => {
                 let mut notes: Vec<String> = problems.iter().map(PtxProblem::with_context).collect();
                 notes.push(format!("the assembler's log\n{}", indented(log)));
@@ -463,9 +477,12 @@ impl Error {
                     "compile it for {arch} (`nvcc -arch={arch} -dc`), or with PTX, or choose another `--arch`"
                 )];
             }
+            Self::HostCompiler { .. } => {
+                "install gcc or clang, or name a C compiler with CC; `--emit=rdc` makes relocatable device code without one"
+            }
             Self::DeclarationDiffers { .. } => "declare it as it is defined",
             Self::MixedCdp { .. } => {
-                "compile both for one of them: CDP2 is what compilers choose, CDP1 what nvcc's `-DCUDA_FORCE_CDP1_IF_SUPPORTED` and `cdpc build --cdp=1` choose"
+                "compile both for CDP2: leave `-DCUDA_FORCE_CDP1_IF_SUPPORTED` out of nvcc's command"
             }
             Self::NoDeviceRuntimeForArch { .. } => "choose another architecture, or a toolkit whose libcudadevrt.a covers it",
             Self::LayoutDiffers { .. } | Self::Assembler { .. } => {

@@ -25,6 +25,12 @@ pub struct PtxProblem {
 }
 
 impl PtxProblem {
+    /// The complaints in the assembler's log that name a line of `ptx`.
+    #[must_use]
+    pub fn all(log: &str, ptx: &str) -> Vec<Self> {
+        problems(log, ptx)
+    }
+
     /// The complaint with the numbered lines around it, the guilty one marked.
     #[must_use]
     pub fn with_context(&self) -> String {

@@ -86,7 +86,7 @@ impl Component {
             Self::NvJitLink => "it turns PTX into a cubin",
             Self::CudaDevRt => "kernels that launch kernels are linked with it",
             Self::Libdevice => "mathematical functions come from it",
-            Self::Ptxas => "the tests assemble the golden PTX with it",
+            Self::Ptxas => "`cdpc build -c` assembles with it",
             Self::Nvlink => "only comparisons use it",
             Self::Nvdisasm => "`--emit=sass` and `inspect` disassemble with it",
             Self::Cuobjdump => "the tests compare the cubin reader with it",

@@ -503,7 +503,7 @@ fn note(ty: &Type<'_>, written: &str) -> String {
     }
 }
 
-const fn c_scalar(scalar: Scalar) -> &'static str {
+pub(super) const fn c_scalar(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "bool",
         Scalar::I8 => "int8_t",

@@ -6,14 +6,17 @@
 //! - [`model`]: the types of the manifest, read
 //! - [`names`]: identifiers that the target language takes, each once
 //! - [`header`], [`rust`], [`python`]: one file a language
+//! - [`host`]: the host half of an object that nvcc links
 
 mod header;
+mod host;
 mod model;
 mod names;
 mod python;
 mod rust;
 
 pub use header::header;
+pub use host::host;
 pub use python::python;
 pub use rust::rust;
 

@@ -50,7 +50,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    const ALL: [Self; 13] = [
+    pub const ALL: [Self; 13] = [
         Self::Bool,
         Self::I8,
         Self::I16,

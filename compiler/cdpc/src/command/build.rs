@@ -25,6 +25,9 @@ pub struct Args {
     /// What to write, one or more of these
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "cubin")]
     emit: Vec<Emit>,
+    /// Compile and do not link: an object as `nvcc -dc` makes, the same as `--emit=object`
+    #[arg(short = 'c', long, conflicts_with = "emit")]
+    compile_only: bool,
     #[command(flatten)]
     compile: Compile,
 }
@@ -44,6 +47,10 @@ enum Emit {
     Ptx,
     /// Machine code, linked and ready to load
     Cubin,
+    /// A host object with relocatable device code, as `nvcc -dc` makes
+    Object,
+    /// The relocatable device code by itself, a cubin for nvlink and `nvcc -dlink`
+    Rdc,
     /// Disassembled machine code
     Sass,
     /// The manifest: kernels, parameters, launch sites, as JSON
@@ -67,6 +74,8 @@ impl Emit {
             Self::LlvmIr => "ll",
             Self::Ptx => "ptx",
             Self::Cubin => "cubin",
+            Self::Object => "o",
+            Self::Rdc => "rdc.cubin",
             Self::Sass => "sass",
             Self::Layout => "json",
             Self::Header => "h",
@@ -89,7 +98,8 @@ impl Emit {
 /// Those of the source, the toolkit and the disk. After one, nothing is written.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let mut kinds: Vec<Emit> = Vec::new();
-    for kind in &args.emit {
+    let asked = if args.compile_only { &[Emit::Object][..] } else { &args.emit };
+    for kind in asked {
         if !kinds.contains(kind) {
             kinds.push(*kind);
         }
@@ -134,6 +144,8 @@ fn bytes(kind: Emit, build: &Build<'_>, code: Option<&Generated>, linked: Option
         Emit::LlvmIr => code()?.llvm_ir.clone().into_bytes(),
         Emit::Ptx => code()?.ptx.clone().into_bytes(),
         Emit::Cubin => linked_code()?.cubin.clone(),
+        Emit::Object => build.object(code()?)?,
+        Emit::Rdc => build.relocatable(code()?)?,
         Emit::Sass => {
             let listing = sass::disassemble(build.toolkit().require(Component::Nvdisasm)?, &linked_code()?.cubin)?;
             let ours = ptx::functions(&code()?.ptx);
@@ -170,7 +182,7 @@ fn targets(args: &Args, source: &Path, stem: &Path, kinds: &[Emit]) -> Result<Ve
         (Some(output), [_]) => Ok(vec![Target::File(output.clone())]),
         (Some(output), _) => Ok(kinds.iter().map(|kind| named(output, *kind)).collect()),
         // a filter: source in, text out
-        (None, [kind]) if stdin && *kind != Emit::Cubin => Ok(vec![Target::Stdout]),
+        (None, [kind]) if stdin && !matches!(kind, Emit::Cubin | Emit::Object | Emit::Rdc) => Ok(vec![Target::Stdout]),
         (None, _) => Ok(kinds.iter().map(|kind| named(stem, *kind)).collect()),
     }
 }

@@ -210,6 +210,31 @@ impl<'a> Build<'a> {
         }
     }
 
+    /// The target.
+    pub(super) const fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// `-O0` to `-O3`.
+    pub(super) const fn level(&self) -> u8 {
+        self.compile.level
+    }
+
+    /// Whether line tables are wanted.
+    pub(super) const fn lineinfo(&self) -> bool {
+        self.compile.lineinfo
+    }
+
+    /// Compares a relocatable cubin's layout with the compiler's; of what is linked in later nothing is known yet.
+    pub(super) fn check_layout(&self, code: &Generated, info: &CubinInfo) -> Result<()> {
+        let mut own = code.manifest.clone();
+        own.kernels.retain(|kernel| !kernel.external);
+        own.globals.retain(|global| !global.external);
+        let is_own = |symbol: &str| own.kernels.iter().any(|kernel| kernel.symbol == symbol);
+        let launch_sites = own.launch_sites.iter().filter(|site| is_own(&site.kernel)).cloned().collect();
+        Ok(layout_check::check(&Manifest { launch_sites, ..own }, info)?)
+    }
+
     /// Links PTX to a cubin, and compares its parameter layout with the compiler's.
     ///
     /// # Errors

@@ -2,11 +2,13 @@
 //!
 //! - [`front`]: source to IR, and the IR as it is compiled
 //! - [`build`]: IR to PTX to a cubin
+//! - [`object`]: PTX to relocatable objects
 //! - [`linked`]: what is wrong with a link, at the declarations that it is about
 
 mod build;
 mod front;
 mod linked;
+mod object;
 
 pub use build::{Build, Generated, Linked};
 pub use front::{Front, Lowered, Wrong, format};

@@ -1,4 +1,5 @@
 //! Programs and what nvcc made, in one cubin; nvcc needs no GPU.
+#![allow(clippy::panic, reason = "a test that cannot go on fails")]
 
 use crate::common::Place;
 
@@ -129,4 +130,85 @@ fn the_reference_executor_says_that_it_cannot_run_them() {
     let place = place();
     place.write("t.cdp", format!("{OURS}test \"t\" {{ ours<<<1, 32>>>(device(f32, 32), 1); cudaDeviceSynchronize(); }}\n"));
     place.run("test --device cpu t.cdp k.o").fails(1, &["E0735", "runs on a GPU only"]);
+}
+
+#[test]
+fn the_example_builds_every_way() {
+    let place = Place::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lang-tests/interop");
+    let nvcc = crate::common::toolkit().map_or_else(|| "nvcc".into(), |folder| folder.join("bin/nvcc"));
+    let mut build = std::process::Command::new(folder.join("build.sh"));
+    build.arg(env!("CARGO_BIN_EXE_cdpc")).arg(nvcc).arg("sm_90").arg(place.path("out"));
+    build.envs(crate::common::toolkit().map(|folder| ("CDPC_CUDA", folder)));
+    crate::common::finish(build.output().unwrap_or_else(|error| panic!("{error}"))).succeeds();
+    for name in ["out/interop", "out/dlink.cubin", "out/all.cubin"] {
+        assert!(place.exists(name), "{name}");
+    }
+    let layout = std::fs::read_to_string(place.path("out/layout.txt")).unwrap_or_default();
+    for part in
+        ["kernel theirs_fill: 24 bytes", "launch of theirs_fill in ours_parent", "the same for every kernel and launch site"]
+    {
+        assert!(layout.contains(part), "`{part}` in {layout}");
+    }
+}
+
+#[test]
+fn programs_that_are_compiled_by_themselves_link_together() {
+    let place = Place::new();
+    // both fill memory, with a kernel that each brings along
+    place.write(
+        "a.cdp",
+        "extern kernel child(x: *global i32, n: i64);\nextern fn triple(v: i32) -> i32;\n\
+         kernel parent(x: *global i32, n: i64, v: i32) { child<<<1, 1>>>(x, n); x[1] = triple(v); cudaMemsetAsync(x, v, 4, 0); }\n",
+    );
+    place.write(
+        "b.cdp",
+        "kernel child(x: *global i32, n: i64) { x[0] = n as i32; cudaMemsetAsync(x, x[0], 4, 0); }\n\
+         @export fn triple(v: i32) -> i32 { return 3 * v; }\n",
+    );
+    place.run_with_toolkit("build -c b.cdp").succeeds();
+    place.run_with_toolkit("build --emit=rdc b.cdp").succeeds();
+    assert_eq!(place.files(), ["a.cdp", "b.cdp", "b.o", "b.rdc.cubin"]);
+    for object in ["b.o", "b.rdc.cubin"] {
+        let ran = place.run_with_toolkit(&format!("layout a.cdp {object}"));
+        ran.succeeds().prints(&["kernel child: 16 bytes", "n: i64          8 +8", "launch of child in parent"]);
+        assert_eq!(ran.err, "");
+    }
+    // PTX in the object serves a later GPU
+    place.run_with_toolkit("build --arch=sm_100 a.cdp b.o -o later.cubin").succeeds();
+    place.run_with_toolkit("build -c a.cdp -o a.o").succeeds();
+    place.write(
+        "main.cu",
+        "extern \"C\" __global__ void parent(int *, long long, int);\nint main() { parent<<<1, 1>>>(0, 1, 2); }",
+    );
+    let libraries = crate::common::toolkit().map(|folder| format!("-L{}", folder.join("lib").display())).unwrap_or_default();
+    place.nvcc(&format!("-arch=sm_90 -rdc=true main.cu a.o b.o {libraries} -lcudadevrt -o main"));
+    place.run_with_toolkit("build -c a.cdp -o again.o").succeeds();
+    assert_eq!(std::fs::read(place.path("a.o")).ok(), std::fs::read(place.path("again.o")).ok());
+}
+
+#[test]
+fn an_object_passes_every_type_on() {
+    let place = Place::new();
+    place.write(
+        "a.cdp",
+        "struct Inner { a: i8, b: f64 }\nstruct Key { @align(16) bits: u64, inner: [Inner; 2], v: f32x3, own: *global Key }\nenum Mode: u8 { A, B = 5 }\n\
+         constant table: [i32; 3] = [1, 2, 3];\n@export global var count: u64 = 0;\n\
+         kernel int(a: bool, b: i8, c: u16, d: f16, e: bf16, f: f32x2, g: f32x3, h: f64x4, i: Key, j: Mode, k: [u8; 5], l: cudaError_t, m: *global void, n: cudaTextureObject_t, o: dim3) { count = table[0] as u64; }\n\
+         kernel none() {}\n",
+    );
+    place.run_with_toolkit("build -c a.cdp").succeeds();
+}
+
+#[test]
+fn what_an_object_needs_is_named() {
+    let place = place();
+    let mut command = place.command("build -c a.cdp");
+    command.env("CC", "no-such-compiler").envs(crate::common::toolkit().map(|folder| ("CDPC_CUDA", folder)));
+    let output = command.output().unwrap_or_else(|error| panic!("{error}"));
+    crate::common::finish(output).fails(2, &["E0638", "`no-such-compiler`", "--emit=rdc"]);
+    place.run("build -c a.cdp --cuda /nonexistent").fails(2, &["E0621", "/nonexistent"]);
+    place.run("build -c a.cdp k.o").fails(2, &["nothing is linked here"]);
+    place.run("build -c a.cdp --emit=ptx").fails(2, &["cannot be used with"]);
+    assert_eq!(place.files(), ["a.cdp", "k.cu", "k.o"]);
 }

@@ -170,6 +170,7 @@ codes! {
     E0634 "declaration does not fit what is linked in";
     E0635 "CDP1 and CDP2 are mixed";
     E0637 "file that cannot be linked";
+    E0638 "host compiler is missing or fails";
 
     // 07: run time
     E0701 "no CUDA driver";

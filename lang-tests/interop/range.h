@@ -1,0 +1,4 @@
+struct Range {
+    int first, count;
+    float scale;
+};
