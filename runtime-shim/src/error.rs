@@ -481,9 +481,7 @@ impl Error {
                 "install gcc or clang, or name a C compiler with CC; `--emit=rdc` makes relocatable device code without one"
             }
             Self::DeclarationDiffers { .. } => "declare it as it is defined",
-            Self::MixedCdp { .. } => {
-                "compile both for CDP2: leave `-DCUDA_FORCE_CDP1_IF_SUPPORTED` out of nvcc's command"
-            }
+            Self::MixedCdp { .. } => "compile both for CDP2: leave `-DCUDA_FORCE_CDP1_IF_SUPPORTED` out of nvcc's command",
             Self::NoDeviceRuntimeForArch { .. } => "choose another architecture, or a toolkit whose libcudadevrt.a covers it",
             Self::LayoutDiffers { .. } | Self::Assembler { .. } => {
                 "this is a fault of the compiler: please report it with the PTX"

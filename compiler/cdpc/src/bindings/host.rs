@@ -104,7 +104,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn of(&mut self, written: &str) -> Result<String> {
         let ty = self.types.read(written)?;
-        Ok(self.spell(&ty, written)?)
+        self.spell(&ty, written)
     }
 
     fn spell(&mut self, ty: &Type<'_>, written: &str) -> Result<String> {

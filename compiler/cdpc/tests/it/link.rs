@@ -212,3 +212,24 @@ fn what_an_object_needs_is_named() {
     place.run("build -c a.cdp --emit=ptx").fails(2, &["cannot be used with"]);
     assert_eq!(place.files(), ["a.cdp", "k.cu", "k.o"]);
 }
+
+#[test]
+fn the_two_dynamic_parallelisms_are_not_mixed() {
+    let place = Place::new();
+    place.write("a.cdp", "kernel child() {}\nkernel parent() { child<<<1, 1>>>(); }\n");
+    let old = |arch| {
+        format!(
+            ".version 8.0\n.target {arch}\n.address_size 64\n.extern .func (.param .b32 r) cudaGetLastError();\n\
+             .visible .entry old() {{ .reg .b32 %r; {{ .param .b32 r; call (r), cudaGetLastError; ld.param.b32 %r, [r]; }} ret; }}\n"
+        )
+    };
+    place.write("old80.ptx", old("sm_80")).write("old90.ptx", old("sm_90"));
+    let ran = place.run_with_toolkit("build --arch=sm_80 a.cdp old80.ptx");
+    ran.fails(
+        1,
+        &["E0635", "`old80.ptx` is compiled for CDP1 and `a.cdp` for CDP2", "`cudaGetLastError`", "__cudaCDP2", "812"],
+    );
+    assert!(!place.exists("a.cubin"));
+    // there the plain names are CDP2's
+    place.run_with_toolkit("build --arch=sm_90 a.cdp old90.ptx").succeeds();
+}
