@@ -23,6 +23,7 @@ kernel parent(x: *global f32) {
 
 /// What a reader does with the page; the answers are left in an element that ends the document.
 const READER: &str = r##"<script>
+{
 const said = [];
 const rows = (name) => [...document.querySelectorAll(`[data-column="${name}"] .row`)];
 const names = [...document.querySelectorAll("section")].map((s) => s.dataset.column);
@@ -46,6 +47,7 @@ said.push("scale " + (Math.abs(width(boxes[1]) / width(boxes[0]) - 2) < 1e-9) + 
 site.click();
 said.push("figure " + site.classList.contains("on") + " " + line9.classList.contains("pin") + " " + location.hash);
 document.body.append(Object.assign(document.createElement("pre"), { id: "said", textContent: said.join("\n") }));
+}
 </script>"##;
 
 fn browser() -> Command {
@@ -75,7 +77,7 @@ fn pages_work_in_a_browser() {
     for word in [" src=", " href=", "url(http", "@import", "fetch("] {
         assert!(!text.contains(word), "the page needs something from elsewhere: {word}");
     }
-    place.write("tried.html", &text.replace("</html>", &format!("{READER}</html>")));
+    place.write("tried.html", text.replace("</html>", &format!("{READER}</html>")));
     let said = read_in_browser(&place.path("tried.html"));
     let expected = "\
 columns source, IR, PTX, machine code
