@@ -129,7 +129,9 @@ impl<'c> Emit<'_, '_, 'c> {
             }
             RuntimeParam::Kernel => self.value(arg, span),
             // the one call with such a parameter is a launch by now
-            RuntimeParam::Struct(_) => self.emitter.malformed("a structure of the runtime by value", span),
+            RuntimeParam::Struct(_) | RuntimeParam::Description(_) => {
+                self.emitter.malformed("a structure of the runtime by value", span)
+            }
         }
     }
 }

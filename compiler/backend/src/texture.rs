@@ -2,50 +2,51 @@
 
 use crate::Error;
 use crate::function::Emit;
-use cdp_core::builtins::TextureOp;
+use cdp_core::builtins::{TexelAccess, TexelChoice, TextureOp};
 use cdp_core::ir::{LocalId, Operand};
 use cdp_core::source::Span;
-use cdp_core::types::{Float, Int, Scalar};
-use nvptx_builder::{Texel, Value};
+use cdp_core::types::{Scalar, TypeId};
+use nvptx_builder::{Boundary, Lookup, Texel, Value};
 
 impl<'c> Emit<'_, '_, 'c> {
-    /// `dst = op(object, coordinates)`, or `op(object, coordinates, value)` for a write.
+    /// `dst = op(object, coordinates, …)`; the operands are those of [`TextureOp`].
     pub fn texture(&mut self, dst: Option<LocalId>, op: TextureOp, args: &[Operand], span: Span) -> Result<(), Error> {
         let emitter = self.emitter;
-        let (operands, written) = args.split_at(args.len().min(1 + op.coordinates()));
-        let [object, coordinates @ ..] = operands else {
-            return emitter.malformed(format!("operands of `{}`", op.name()), span);
+        let malformed = |what: &str| emitter.malformed(format!("{what} of `{}`", op.name()), span);
+        let Some((places, rest)) = args.split_at_checked(1 + op.coordinates()).filter(|_| args.len() == op.operands()) else {
+            return malformed("operands");
         };
+        let [object, coordinates @ ..] = places else { return malformed("operands") };
         let object = self.value(object, span)?;
         let coordinates = coordinates.iter().map(|at| self.value(at, span)).collect::<Result<Vec<_>, _>>()?;
-        let ty = match (dst, written) {
-            (Some(dst), []) if !op.is_write() => self.ir.local_type(dst),
-            (None, [value]) if op.is_write() => self.type_of(value),
-            _ => return emitter.malformed(format!("the result of `{}`", op.name()), span),
+        let chosen = match (op.choice(), rest) {
+            (Some(_), [.., Operand::Const(chosen)]) => chosen.as_bits().and_then(|bits| u32::try_from(bits).ok()),
+            _ => None,
         };
-        let Some((element, lanes)) = emitter.ir.types.texel(ty) else {
-            return emitter.malformed(format!("`{}` of `{}`", op.name(), emitter.ir.types.display(ty)), span);
+        let lookup = Lookup { object, coordinates: &coordinates, layered: op.is_layered() };
+        let boundary = match (op.choice(), chosen) {
+            (Some(TexelChoice::Boundary), Some(mode)) => Boundary::from_cuda(mode),
+            _ => None,
         };
-        let texel = match element {
-            Scalar::Float(Float::F32) => Texel::Float,
-            Scalar::Int(Int::U32) => Texel::Unsigned,
-            _ => Texel::Signed,
-        };
-        let lanes = u32::from(lanes);
-        if let [value] = written {
+        if op.is_write() {
+            let ([value, _], Some(boundary)) = (rest, boundary) else { return malformed("operands") };
+            let (element, lanes) = self.texel(op, self.type_of(value), span)?;
             let value = self.value(value, span)?;
             let parts = (0..lanes).map(|lane| if lanes == 1 { Ok(value) } else { self.body.extract(value, lane) });
             let parts = parts.collect::<Result<Vec<Value<'c>>, _>>()?;
-            return Ok(self.body.surface_write(object, &coordinates, &parts)?);
+            return Ok(self.body.surface_write(bits(element), &lookup, &parts, boundary)?);
         }
-        let parts = match op {
-            TextureOp::Fetch1D | TextureOp::Texture1D | TextureOp::Texture2D | TextureOp::Texture3D => {
-                self.body.texture_fetch(texel, object, &coordinates)?
-            }
-            _ => self.body.surface_read(texel, lanes, object, &coordinates)?,
+        let Some(ty) = dst.map(|dst| self.ir.local_type(dst)) else { return malformed("the result") };
+        let (element, lanes) = self.texel(op, ty, span)?;
+        let parts = match (op.access(), chosen, boundary) {
+            (TexelAccess::Fetch | TexelAccess::Sample, ..) => self.body.texture_fetch(texel(element), &lookup)?,
+            (TexelAccess::Gather, Some(component), _) => self.body.texture_gather(texel(element), &lookup, component)?,
+            (_, _, Some(boundary)) => self.body.surface_read(bits(element), lanes, &lookup, boundary)?,
+            _ => return malformed("operands"),
         };
+        let element = emitter.scalar_type(element)?;
+        let parts = parts.into_iter().map(|part| self.body.texel_as(part, element)).collect::<Result<Vec<_>, _>>()?;
         let value = match parts.as_slice() {
-            [only] => *only,
             [first, ..] if lanes == 1 => *first,
             parts => {
                 let mut vector = emitter.builder.zero(emitter.register_type(ty, span)?);
@@ -56,5 +57,30 @@ impl<'c> Emit<'_, '_, 'c> {
             }
         };
         self.set_result(dst, value, span)
+    }
+
+    fn texel(&self, op: TextureOp, ty: TypeId, span: Span) -> Result<(Scalar, u32), Error> {
+        let types = &self.emitter.ir.types;
+        match types.texel(ty) {
+            Some((element, lanes)) => Ok((element, u32::from(lanes))),
+            None => self.emitter.malformed(format!("`{}` of `{}`", op.name(), types.display(ty)), span),
+        }
+    }
+}
+
+/// What a texture gives for an element of this type: 32 bits, of which narrower elements are a part.
+fn texel(element: Scalar) -> Texel {
+    match element {
+        Scalar::Float(_) => Texel::Float,
+        Scalar::Int(int) if int.signed() => Texel::Signed,
+        Scalar::Int(_) => Texel::Unsigned,
+    }
+}
+
+/// Bits of an element in a surface.
+fn bits(element: Scalar) -> u32 {
+    match element {
+        Scalar::Float(float) => float.bits(),
+        Scalar::Int(int) => int.bits(),
     }
 }

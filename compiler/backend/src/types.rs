@@ -72,7 +72,7 @@ impl<'c> Emitter<'_, 'c> {
             CdpType::Pointer { .. } | CdpType::Str => Class::Pointer,
             CdpType::Array { .. } | CdpType::Struct(_) => Class::Aggregate,
             CdpType::Enum(_) | CdpType::CudaError => self.ir.types.as_int(ty).map_or(Class::Nothing, Class::Int),
-            CdpType::Stream | CdpType::Event => Class::Handle(self.options.width.bytes() * 8),
+            CdpType::Stream | CdpType::Event | CdpType::CudaArray => Class::Handle(self.options.width.bytes() * 8),
             CdpType::Texture | CdpType::Surface => Class::Handle(64),
         }
     }

@@ -1,5 +1,7 @@
 //! A GPU as host code sees one: the executor's `Device` over `cdp-runtime`.
 
+mod images;
+
 use std::collections::BTreeMap;
 
 use cdp_core::pass::PRINT_COUNTER;
@@ -9,7 +11,9 @@ use cdp_executor::errors::{
     NO_DEVICE, SUCCESS, UNKNOWN, UNSUPPORTED_LIMIT,
 };
 use cdp_executor::occupancy::KernelAttributes;
-use cdp_runtime::gpu::AddressSpace;
+use cdp_executor::texture::{self, ArrayShape, CopySide, Region, Sampler};
+use cdp_runtime::gpu::array::Side;
+use cdp_runtime::gpu::{AddressSpace, Array, Surface, Texture};
 use cdp_runtime::{
     Context, DevicePtr, Dim3, Error, Event, LaunchConfig, Limits, LoadOptions, Manifest, Module, Runtime, Stream,
 };
@@ -27,6 +31,10 @@ pub struct GpuDevice {
     printed: u64,
     /// The limits to go back to at a reset.
     defaults: Limits,
+    // before the memory behind them
+    textures: BTreeMap<u64, Texture>,
+    surfaces: BTreeMap<u64, Surface>,
+    arrays: BTreeMap<u64, Array>,
     // before the module, since dropping memory waits for kernels that use it
     memory: AddressSpace,
     module: Module,
@@ -56,6 +64,9 @@ impl GpuDevice {
             counts_prints,
             printed: 0,
             defaults,
+            textures: BTreeMap::new(),
+            surfaces: BTreeMap::new(),
+            arrays: BTreeMap::new(),
             memory,
             module,
             streams: BTreeMap::new(),
@@ -187,6 +198,72 @@ impl Device for GpuDevice {
         self.with_stream(stream, |device, stream| device.memory.fill(DevicePtr(address), size(bytes), value, stream))
     }
 
+    fn array_create(&mut self, shape: &ArrayShape) -> Result<u64, CudaError> {
+        let result = self.context().create_array(&images::shape(shape));
+        let array = self.value(result)?;
+        let handle = self.handle();
+        self.arrays.insert(handle, array);
+        Ok(handle)
+    }
+
+    fn array_free(&mut self, array: u64) -> CudaError {
+        self.arrays.remove(&array).map_or(INVALID_VALUE, |_| SUCCESS)
+    }
+
+    fn array_read(&mut self, array: u64, region: &Region, into: &mut [u8]) -> CudaError {
+        let Some(array) = self.arrays.get(&array) else { return INVALID_VALUE };
+        let result = array.read(region.at.map(size), region.extent.map(size), into);
+        self.number(result)
+    }
+
+    fn array_write(&mut self, array: u64, region: &Region, from: &[u8]) -> CudaError {
+        let Some(array) = self.arrays.get(&array) else { return INVALID_VALUE };
+        let result = array.write(region.at.map(size), region.extent.map(size), from);
+        self.number(result)
+    }
+
+    fn array_copy(&mut self, to: CopySide, from: CopySide, extent: [u64; 3], stream: u64) -> CudaError {
+        let missing = |side: &CopySide| matches!(side, CopySide::Array { array, .. } if !self.arrays.contains_key(array));
+        if [to, from].iter().any(missing) {
+            return INVALID_VALUE;
+        }
+        self.with_stream(stream, |device, stream| {
+            let sides = [to, from].map(|side| match side {
+                CopySide::Memory { address, pitch, rows } => {
+                    Some(Side::Memory { ptr: DevicePtr(address), pitch: size(pitch), rows: size(rows) })
+                }
+                CopySide::Array { array, at } => device.arrays.get(&array).map(|array| Side::Array(array, at.map(size))),
+            });
+            let [Some(to), Some(from)] = sides else { return Ok(()) };
+            device.memory.copy_rows(to, from, extent.map(size), stream)
+        })
+    }
+
+    fn texture_create(&mut self, resource: &texture::Resource, sampler: &Sampler) -> Result<u64, CudaError> {
+        let resource = images::resource(resource, &self.arrays).ok_or(INVALID_VALUE)?;
+        let result = self.memory.create_texture(&resource, &images::sampler(sampler));
+        let texture = self.value(result)?;
+        let handle = texture.handle();
+        self.textures.insert(handle, texture);
+        Ok(handle)
+    }
+
+    fn texture_destroy(&mut self, texture: u64) -> CudaError {
+        self.textures.remove(&texture).map_or(INVALID_RESOURCE_HANDLE, |_| SUCCESS)
+    }
+
+    fn surface_create(&mut self, array: u64) -> Result<u64, CudaError> {
+        let result = self.arrays.get(&array).ok_or(INVALID_VALUE)?.create_surface();
+        let surface = self.value(result)?;
+        let handle = surface.handle();
+        self.surfaces.insert(handle, surface);
+        Ok(handle)
+    }
+
+    fn surface_destroy(&mut self, surface: u64) -> CudaError {
+        self.surfaces.remove(&surface).map_or(INVALID_RESOURCE_HANDLE, |_| SUCCESS)
+    }
+
     fn kernel_attributes(&mut self, kernel: &str) -> Result<KernelAttributes, CudaError> {
         let result = self.module.loaded().function(kernel).and_then(|function| function.attributes());
         let found = self.value(result)?;
@@ -239,6 +316,9 @@ impl Device for GpuDevice {
         self.printed = self.printed.saturating_add(self.count().unwrap_or(0));
         self.streams.clear();
         self.events.clear();
+        self.textures.clear();
+        self.surfaces.clear();
+        self.arrays.clear();
         self.memory = AddressSpace::new(self.context().clone());
         // variables have their first values again only in a module that is loaded anew
         let result = self

@@ -267,10 +267,11 @@ fn textures() -> String {
     let mut out = head(&["name", "arguments", "what it reads or writes"]);
     for op in TextureOp::ALL {
         let mut args = vec![types.display(op.object())];
-        args.extend(std::iter::repeat_n(types.display(op.coordinate()), op.coordinates()));
+        args.extend((0..op.coordinates()).map(|index| types.display(op.coordinate(index))));
         if op.is_write() {
             args.insert(0, "value".to_owned());
         }
+        args.extend(op.choice().map(|choice| choice.named().map_or("component", |kind| kind.cuda_type()).to_owned()));
         row(&mut out, &[&format!("`{}`", op.name()), &format!("`{}`", args.join(", ")), op.doc()]);
     }
     out
@@ -294,7 +295,9 @@ fn runtime() -> String {
                 RuntimeParam::Dim3 => "dim3".to_owned(),
                 RuntimeParam::Kernel => "kernel".to_owned(),
                 RuntimeParam::Struct(which) => which.name().to_owned(),
-                RuntimeParam::InStruct(which) | RuntimeParam::OutStruct(which) => format!("&{}", which.name()),
+                RuntimeParam::InStruct(which) | RuntimeParam::OutStruct(which) | RuntimeParam::Description(which) => {
+                    format!("&{}", which.name())
+                }
             })
             .collect();
         let side = match call.side() {
@@ -378,6 +381,13 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "event-flags", constants(NamedKind::EventFlag)),
         ("language.md", "record-flags", constants(NamedKind::RecordFlag)),
         ("language.md", "occupancy-flags", constants(NamedKind::OccupancyFlag)),
+        ("language.md", "array-flags", constants(NamedKind::ArrayFlag)),
+        ("language.md", "channel-kinds", constants(NamedKind::ChannelKind)),
+        ("language.md", "resource-types", constants(NamedKind::ResourceType)),
+        ("language.md", "address-modes", constants(NamedKind::AddressMode)),
+        ("language.md", "filter-modes", constants(NamedKind::FilterMode)),
+        ("language.md", "read-modes", constants(NamedKind::ReadMode)),
+        ("language.md", "boundary-modes", constants(NamedKind::BoundaryMode)),
         ("language.md", "limits", constants(NamedKind::Limit)),
         ("language.md", "copy-kinds", constants(NamedKind::CopyKind)),
         ("language.md", "cache", constants(NamedKind::Cache)),

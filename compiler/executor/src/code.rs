@@ -5,10 +5,10 @@
 //! constant from a local, and none allocates.
 
 use crate::format::Format;
-use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, WarpOp};
+use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use cdp_core::ir::{BinaryOp, FunctionKind, UnaryOp};
 use cdp_core::source::Span;
-use cdp_core::types::{Float, Int, Space};
+use cdp_core::types::{Float, Int, Scalar, Space};
 
 /// Bytes of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -324,6 +324,26 @@ pub(crate) enum Effect {
     Printf { dst: Option<u32>, format: Format, args: Vec<PrintArg> },
     Assert { text: String, format: Format, args: Vec<PrintArg> },
     Allocate(Allocate),
+    Texture(TextureAccess),
+}
+
+/// An access to a texture or surface; places are offsets into the frame.
+#[derive(Clone, Debug)]
+pub(crate) struct TextureAccess {
+    pub op: TextureOp,
+    pub dst: Option<u32>,
+    pub object: u32,
+    /// Four bytes each; the layer is the last one.
+    pub coordinates: Vec<u32>,
+    /// What is written.
+    pub value: Option<u32>,
+    /// The boundary mode, or the component that is gathered.
+    pub chosen: u32,
+    /// What the program reads or writes.
+    pub element: Scalar,
+    pub lanes: u32,
+    /// The element's type as written.
+    pub name: String,
 }
 
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::fault::Allocation;
 use crate::leaks::Leak;
 use crate::occupancy::KernelAttributes;
+use crate::texture::{ArrayShape, CopySide, Region, Resource, Sampler};
 use cdp_core::diag::Diagnostic;
 use cdp_core::source::Span;
 
@@ -94,6 +95,61 @@ pub trait Device {
     /// # Errors
     /// `cudaErrorInvalidSymbol` where the module has no such variable, or the context's error.
     fn global(&mut self, symbol: &str) -> Result<(u64, u64), CudaError>;
+
+    /// An array; its contents are unspecified. The handle is never 0.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for a shape that the device has not, `cudaErrorMemoryAllocation`, `cudaErrorNotSupported` where the device has
+    /// no textures, or the context's error. The same holds for all calls about arrays, textures and surfaces.
+    fn array_create(&mut self, _shape: &ArrayShape) -> Result<u64, CudaError> {
+        Err(NOT_SUPPORTED)
+    }
+
+    /// Gives an array back, once all work that was started before is done.
+    fn array_free(&mut self, _array: u64) -> CudaError {
+        NOT_SUPPORTED
+    }
+
+    /// Reads a part of an array as packed rows, in the order of the default stream, and waits for it.
+    fn array_read(&mut self, _array: u64, _region: &Region, _into: &mut [u8]) -> CudaError {
+        NOT_SUPPORTED
+    }
+
+    /// Writes a part of an array from packed rows, in the order of the default stream.
+    fn array_write(&mut self, _array: u64, _region: &Region, _from: &[u8]) -> CudaError {
+        NOT_SUPPORTED
+    }
+
+    /// Copies rows within device memory in a stream, with an array on one side or both; `extent` is bytes of a row, rows, slices.
+    fn array_copy(&mut self, _to: CopySide, _from: CopySide, _extent: [u64; 3], _stream: u64) -> CudaError {
+        NOT_SUPPORTED
+    }
+
+    /// A texture object: 64 bits that kernels are given.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for memory or an array that is not there, and as [`Device::array_create`].
+    fn texture_create(&mut self, _resource: &Resource, _sampler: &Sampler) -> Result<u64, CudaError> {
+        Err(NOT_SUPPORTED)
+    }
+
+    /// Gives a texture object back; nothing that uses it may still run.
+    fn texture_destroy(&mut self, _texture: u64) -> CudaError {
+        NOT_SUPPORTED
+    }
+
+    /// A surface object of an array.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for an array that is not there or that surfaces cannot be made of, and as [`Device::array_create`].
+    fn surface_create(&mut self, _array: u64) -> Result<u64, CudaError> {
+        Err(NOT_SUPPORTED)
+    }
+
+    /// Gives a surface object back; nothing that uses it may still run.
+    fn surface_destroy(&mut self, _surface: u64) -> CudaError {
+        NOT_SUPPORTED
+    }
 
     /// Starts a kernel.
     fn launch(&mut self, launch: &KernelLaunch<'_>) -> CudaError;

@@ -16,6 +16,12 @@ pub const INVALID_PITCH: CudaError = 12;
 pub const INVALID_SYMBOL: CudaError = 13;
 /// `cudaErrorInvalidMemcpyDirection`
 pub const INVALID_DIRECTION: CudaError = 21;
+/// `cudaErrorInvalidChannelDescriptor`: elements that no array has.
+pub const INVALID_CHANNEL_DESCRIPTOR: CudaError = 20;
+/// `cudaErrorInvalidFilterSetting`: integers cannot be interpolated.
+pub const INVALID_FILTER_SETTING: CudaError = 26;
+/// `cudaErrorInvalidNormSetting`: integers of 32 bits are not read as numbers up to 1.
+pub const INVALID_NORM_SETTING: CudaError = 27;
 /// `cudaErrorLaunchPendingCountExceeded`: the launch pool is full. The guide says 701 (`cudaErrorLaunchOutOfResources`); the H200 gives this
 /// one (cdp2 rule R20).
 pub const PENDING_COUNT_EXCEEDED: CudaError = 69;

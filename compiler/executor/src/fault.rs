@@ -138,6 +138,22 @@ pub enum FaultKind {
         /// Where it was destroyed, if it was.
         destroyed: Option<Span>,
     },
+    /// A texture or surface object that is none.
+    Object(String),
+    /// An access that the texture or surface does not have.
+    Texture {
+        /// What does not fit.
+        text: String,
+        /// What would.
+        help: String,
+    },
+    /// An access outside a surface, or outside the linear memory behind a texture.
+    Outside {
+        /// Where, and what is there.
+        text: String,
+        /// What to do.
+        help: &'static str,
+    },
     /// The program uses what this executor cannot run.
     Unsupported(String),
     /// A loop that only another block or grid could end.
@@ -281,6 +297,9 @@ impl FaultKind {
             Self::Cuda { .. } => Code::E0732,
             Self::Barrier { .. } => Code::E0733,
             Self::Handle { .. } => Code::E0734,
+            Self::Object(_) => Code::E0744,
+            Self::Texture { .. } => Code::E0745,
+            Self::Outside { .. } => Code::E0746,
             Self::Unsupported(_) => Code::E0735,
             Self::Overlap { .. } => Code::E0737,
             Self::Output(_) => Code::E0736,
@@ -386,6 +405,11 @@ impl FaultKind {
                         .note("streams and events belong to the grid that made them (CUDA programming guide, section 4.18.2.2)"),
                 }
             }
+            Self::Object(text) => new(text.clone())
+                .label("used here")
+                .note("the host makes texture and surface objects, and destroys them after the kernels that use them have ended"),
+            Self::Texture { text, help } => new(text.clone()).label("does not fit the object").help(help.clone()),
+            Self::Outside { text, help } => new(text.clone()).label("outside").help(*help),
             Self::Spin => new("this waits for what only another block or grid can do".to_owned())
                 .label("goes round and round, while nothing changes in memory")
                 .help("let a tail launch go on with what a child writes, or end the kernel here and start another")

@@ -14,6 +14,7 @@
 //! - `printf`: [`mod@format`]
 //! - [`trace`]: what ran when
 //! - `control`: watching and stopping a run
+//! - [`texture`]: arrays, textures and surfaces
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in
 //! - [`fault`]: what can go wrong; [`errors`]: the errors that devices give; `last_error`: those that a thread has not looked
@@ -37,6 +38,7 @@ mod math;
 pub mod occupancy;
 mod print;
 mod program;
+pub mod texture;
 pub mod trace;
 mod transfer;
 

@@ -15,6 +15,13 @@ pub(crate) struct Area {
     slice: u64,
 }
 
+impl Area {
+    /// Rows from `start` on, so many bytes apart, in slices so many bytes apart.
+    pub(crate) const fn new(start: u64, pitch: u64, slice: u64) -> Self {
+        Self { start, pitch, slice }
+    }
+}
+
 /// Where the bytes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -52,6 +59,11 @@ impl Transfer {
     /// Whether it copies; it fills otherwise.
     pub(crate) const fn is_copy(&self) -> bool {
         matches!(self.from, Source::Area(_))
+    }
+
+    /// A copy of so many bytes a row, rows and slices.
+    pub(crate) const fn rows_and_slices(to: Area, from: Area, [width, height, depth]: [u64; 3]) -> Self {
+        Self { to, from: Source::Area(from), width, height, depth }
     }
 
     /// So many bytes with one value.
@@ -172,7 +184,7 @@ fn memcpy_3d(parms: &[u64], stream: u64) -> Result<Request, CudaError> {
         (array, Area { start, pitch, slice })
     };
     let ((from_array, from), (to_array, to)) = (side(0), side(8));
-    // arrays are for textures, which device code cannot make
+    // arrays are for textures, which device code cannot make; host code copies them elsewhere
     if from_array != 0 || to_array != 0 {
         return Err(INVALID_VALUE);
     }

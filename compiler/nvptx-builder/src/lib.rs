@@ -49,4 +49,4 @@ pub use runtime::{DIM3_ALIGN, DIM3_LANES};
 pub use signature::{Extension, FunctionKind, InlineHint, Param, ParamKind, Signature};
 pub use special::{BarrierKind, FenceScope, Shuffle, SpecialRegister, WarpReduce, WarpVote};
 pub use target::{AddressWidth, Target};
-pub use texture::Texel;
+pub use texture::{Boundary, Lookup, Texel};

@@ -6,6 +6,7 @@
 //! - [`module`]: a loaded cubin, its kernels and variables; launching.
 //! - [`stream`]: host streams and events.
 //! - [`space`]: memory by address, for hosts that compute with addresses.
+//! - [`array`]: arrays of the texture units; [`texture`]: texture and surface objects.
 //! - [`explain`]: what an error number means and what usually causes it.
 //!
 //! Device `printf` writes into a ring in GPU memory that the driver empties, to the standard output of the process, at synchronisation; a
@@ -15,6 +16,7 @@
 
 #![allow(unsafe_code)] // the C library's own buffers
 
+pub mod array;
 pub mod context;
 pub mod driver;
 pub mod explain;
@@ -22,13 +24,16 @@ pub mod memory;
 pub mod module;
 pub mod space;
 pub mod stream;
+pub mod texture;
 
+pub use array::{Array, ArrayShape};
 pub use context::Context;
 pub use driver::{Device, Driver};
 pub use memory::{DeviceBuffer, DevicePtr};
 pub use module::{Dim3, Function, LaunchConfig, LoadedModule};
 pub use space::AddressSpace;
 pub use stream::{Event, Stream};
+pub use texture::{Surface, Texture};
 
 /// Has what the driver printed leave the C library's buffers, so that it stands before what is printed from here on by other means. A terminal
 /// gets every line at once anyway; a file or a pipe would get it when the process ends.

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use cudarc::driver::sys;
 
+use super::array::{self, Side};
 use super::context::Context;
 use super::driver::check;
 use super::memory::{DeviceBuffer, DevicePtr};
 use super::module::LoadedModule;
 use super::stream::{self, Stream};
+use super::texture::{Resource, Sampler, Texture};
 use crate::error::{Error, Result};
 
 /// Allocations and variables that a host program reaches by address.
@@ -106,6 +108,35 @@ impl AddressSpace {
         check("cuMemcpyDtoDAsync", unsafe { sys::cuMemcpyDtoDAsync_v2(target.0, source.0, len, stream::raw(stream)) })
     }
 
+    /// Copies rows on the GPU in a stream, with an array on one side or both; `extent` is bytes of a row, rows, slices.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`], [`Error::Cuda`], or the fault of an earlier kernel.
+    pub fn copy_rows(&self, to: Side<'_>, from: Side<'_>, extent: [usize; 3], stream: Option<&Stream>) -> Result<()> {
+        for side in [to, from] {
+            if let Side::Memory { ptr, pitch, rows } = side {
+                self.check(ptr, span(extent, pitch, rows))?;
+            }
+        }
+        // SAFETY: all of linear memory is inside live allocations or variables; freeing waits for the copy.
+        unsafe { array::copy(&self.context, to, from, extent, stream) }
+    }
+
+    /// A texture object; linear memory behind it must be freed later than it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`], [`Error::Cuda`] with 1 for what the GPU does not take.
+    pub fn create_texture(&self, resource: &Resource<'_>, sampler: &Sampler) -> Result<Texture> {
+        match *resource {
+            Resource::Array(_) => {}
+            Resource::Linear { ptr, bytes, .. } => self.check(ptr, bytes)?,
+            Resource::Pitch2D { ptr, format, width, height, pitch } => {
+                self.check(ptr, span([width.saturating_mul(format.bytes()), height, 1], pitch, 0))?;
+            }
+        }
+        self.context.create_texture(resource, sampler)
+    }
+
     fn check(&self, address: DevicePtr, len: usize) -> Result<()> {
         let buffer = self.buffers.range(..=address.0).next_back().map(|(base, buffer)| (*base, buffer.size()));
         let variable = self.variables.range(..=address.0).next_back().map(|(base, size)| (*base, *size));
@@ -118,4 +149,13 @@ impl AddressSpace {
             _ => Err(Error::OutOfBounds { offset, len, size: nearest.1 }),
         }
     }
+}
+
+/// Bytes from the first one to the end of the last row.
+fn span([width, height, depth]: [usize; 3], pitch: usize, rows: usize) -> usize {
+    if width == 0 || height == 0 || depth == 0 {
+        return 0;
+    }
+    let last = (depth - 1).saturating_mul(rows).saturating_add(height - 1);
+    last.saturating_mul(pitch).saturating_add(width)
 }

@@ -1,7 +1,10 @@
 //! CUDA's named values. Names and numbers are those of the CUDA 13.0 headers.
 
 use crate::types::{TypeId, TypeTable};
-use NamedKind::{Attribute, Cache, CopyKind, EventFlag, Limit, OccupancyFlag, RecordFlag, StreamFlag};
+use NamedKind::{
+    AddressMode, ArrayFlag, Attribute, BoundaryMode, Cache, ChannelKind, CopyKind, EventFlag, FilterMode, Limit, OccupancyFlag,
+    ReadMode, RecordFlag, ResourceType, StreamFlag,
+};
 
 /// What a named value is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +29,20 @@ pub enum NamedKind {
     Cache,
     /// An attribute of `cudaDeviceGetAttribute`.
     Attribute,
+    /// A flag of `cudaMallocArray`.
+    ArrayFlag,
+    /// What the channels of an element are: `cudaChannelFormatKind`.
+    ChannelKind,
+    /// What a texture is made of: `cudaResourceType`.
+    ResourceType,
+    /// What a texture gives outside of itself: `cudaTextureAddressMode`.
+    AddressMode,
+    /// `cudaTextureFilterMode`
+    FilterMode,
+    /// `cudaTextureReadMode`
+    ReadMode,
+    /// What an access outside of a surface does: `cudaSurfaceBoundaryMode`.
+    BoundaryMode,
 }
 
 /// A name, what it is for, and its value.
@@ -54,8 +71,9 @@ impl NamedKind {
         match self {
             Self::Error => TypeTable::CUDA_ERROR,
             Self::Stream => TypeTable::STREAM,
-            StreamFlag | EventFlag | RecordFlag | OccupancyFlag => TypeTable::U32,
+            StreamFlag | EventFlag | RecordFlag | OccupancyFlag | ArrayFlag => TypeTable::U32,
             Limit | CopyKind | Cache | Attribute => TypeTable::I32,
+            ChannelKind | ResourceType | AddressMode | FilterMode | ReadMode | BoundaryMode => TypeTable::I32,
         }
     }
 
@@ -73,6 +91,13 @@ impl NamedKind {
             CopyKind => "a direction of copies",
             Cache => "a cache configuration",
             Attribute => "an attribute of devices",
+            ArrayFlag => "a flag of arrays",
+            ChannelKind => "a kind of channels",
+            ResourceType => "a type of resources",
+            AddressMode => "an address mode of textures",
+            FilterMode => "a filter mode of textures",
+            ReadMode => "a read mode of textures",
+            BoundaryMode => "a boundary mode of surfaces",
         }
     }
 
@@ -82,11 +107,17 @@ impl NamedKind {
         match self {
             Self::Error => "cudaError_t",
             Self::Stream => "cudaStream_t",
-            StreamFlag | EventFlag | RecordFlag | OccupancyFlag => "flags",
+            StreamFlag | EventFlag | RecordFlag | OccupancyFlag | ArrayFlag => "flags",
             Limit => "cudaLimit",
             CopyKind => "cudaMemcpyKind",
             Cache => "cudaFuncCache",
             Attribute => "cudaDeviceAttr",
+            ChannelKind => "cudaChannelFormatKind",
+            ResourceType => "cudaResourceType",
+            AddressMode => "cudaTextureAddressMode",
+            FilterMode => "cudaTextureFilterMode",
+            ReadMode => "cudaTextureReadMode",
+            BoundaryMode => "cudaSurfaceBoundaryMode",
         }
     }
 }
@@ -97,6 +128,13 @@ pub const STREAM_DEFAULT: u32 = 0;
 pub const STREAM_TAIL_LAUNCH: u32 = 3;
 /// The handle of the fire-and-forget stream (R7).
 pub const STREAM_FIRE_AND_FORGET: u32 = 4;
+
+/// `cudaBoundaryModeZero`: outside of a surface reads give zero and writes do nothing.
+pub const BOUNDARY_ZERO: u32 = 0;
+/// `cudaBoundaryModeClamp`: outside of a surface the nearest element is meant.
+pub const BOUNDARY_CLAMP: u32 = 1;
+/// `cudaBoundaryModeTrap`: outside of a surface the grid ends with an error.
+pub const BOUNDARY_TRAP: u32 = 2;
 
 /// The value with this name.
 #[must_use]
@@ -165,6 +203,27 @@ const OTHERS: &[(&str, NamedKind, u32)] = &[
     ("cudaFuncCachePreferShared", Cache, 1),
     ("cudaFuncCachePreferL1", Cache, 2),
     ("cudaFuncCachePreferEqual", Cache, 3),
+    ("cudaArrayDefault", ArrayFlag, 0),
+    ("cudaArrayLayered", ArrayFlag, 1),
+    ("cudaArraySurfaceLoadStore", ArrayFlag, 2),
+    ("cudaArrayTextureGather", ArrayFlag, 8),
+    ("cudaChannelFormatKindSigned", ChannelKind, 0),
+    ("cudaChannelFormatKindUnsigned", ChannelKind, 1),
+    ("cudaChannelFormatKindFloat", ChannelKind, 2),
+    ("cudaResourceTypeArray", ResourceType, 0),
+    ("cudaResourceTypeLinear", ResourceType, 2),
+    ("cudaResourceTypePitch2D", ResourceType, 3),
+    ("cudaAddressModeWrap", AddressMode, 0),
+    ("cudaAddressModeClamp", AddressMode, 1),
+    ("cudaAddressModeMirror", AddressMode, 2),
+    ("cudaAddressModeBorder", AddressMode, 3),
+    ("cudaFilterModePoint", FilterMode, 0),
+    ("cudaFilterModeLinear", FilterMode, 1),
+    ("cudaReadModeElementType", ReadMode, 0),
+    ("cudaReadModeNormalizedFloat", ReadMode, 1),
+    ("cudaBoundaryModeZero", BoundaryMode, BOUNDARY_ZERO),
+    ("cudaBoundaryModeClamp", BoundaryMode, BOUNDARY_CLAMP),
+    ("cudaBoundaryModeTrap", BoundaryMode, BOUNDARY_TRAP),
     ("cudaDevAttrMaxThreadsPerBlock", Attribute, 1),
     ("cudaDevAttrMaxBlockDimX", Attribute, 2),
     ("cudaDevAttrMaxBlockDimY", Attribute, 3),

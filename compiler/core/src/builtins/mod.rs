@@ -19,13 +19,13 @@ mod texture;
 
 pub use cache::CacheHint;
 pub use constants::{
-    NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text,
-    named_constant, named_constants,
+    BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET,
+    STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text, named_constant, named_constants,
 };
 pub use intrinsic::{Domain, Intrinsic};
 pub use runtime::{RuntimeFn, RuntimeParam, Side};
 pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};
-pub use texture::TextureOp;
+pub use texture::{TexelAccess, TexelChoice, TextureOp};
 
 /// Special registers: one thread's place in its grid, and clocks.
 #[allow(missing_docs, reason = "the names are CUDA's")]

@@ -45,6 +45,8 @@ pub enum RuntimeParam {
     InStruct(Predeclared),
     /// An address where the call writes such a structure.
     OutStruct(Predeclared),
+    /// A structure that a call of host code reads: its address, as in CUDA, or the value itself. The call gets the value.
+    Description(Predeclared),
 }
 
 macro_rules! runtime {
@@ -114,6 +116,17 @@ const OUT_EVENT: RuntimeParam = RuntimeParam::Out(TypeTable::EVENT);
 const PITCHED: RuntimeParam = RuntimeParam::Struct(Predeclared::PitchedPtr);
 const EXTENT: RuntimeParam = RuntimeParam::Struct(Predeclared::Extent);
 const PARMS_3D: RuntimeParam = RuntimeParam::InStruct(Predeclared::Memcpy3DParms);
+const ARRAY: RuntimeParam = RuntimeParam::Value(TypeTable::CUDA_ARRAY);
+const OUT_ARRAY: RuntimeParam = RuntimeParam::Out(TypeTable::CUDA_ARRAY);
+const ARRAY_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::ArrayFlag);
+const CHANNELS: RuntimeParam = RuntimeParam::Description(Predeclared::ChannelFormatDesc);
+const OUT_CHANNELS: RuntimeParam = RuntimeParam::OutStruct(Predeclared::ChannelFormatDesc);
+const RESOURCE: RuntimeParam = RuntimeParam::Description(Predeclared::ResourceDesc);
+const SAMPLER: RuntimeParam = RuntimeParam::Description(Predeclared::TextureDesc);
+const TEXTURE: RuntimeParam = RuntimeParam::Value(TypeTable::TEXTURE);
+const OUT_TEXTURE: RuntimeParam = RuntimeParam::Out(TypeTable::TEXTURE);
+const SURFACE: RuntimeParam = RuntimeParam::Value(TypeTable::SURFACE);
+const OUT_SURFACE: RuntimeParam = RuntimeParam::Out(TypeTable::SURFACE);
 const OUT_ATTRIBUTES: RuntimeParam = RuntimeParam::OutStruct(Predeclared::FuncAttributes);
 
 runtime! {
@@ -157,6 +170,19 @@ runtime! {
     StreamSynchronize "cudaStreamSynchronize" Host (STREAM) -> CUDA_ERROR "waits for a stream";
     EventSynchronize "cudaEventSynchronize" Host (EVENT) -> CUDA_ERROR "waits for an event";
     EventElapsedTime "cudaEventElapsedTime" Host (OUT_F32, EVENT, EVENT) -> CUDA_ERROR "milliseconds between two events";
+    MallocArray "cudaMallocArray" Host (OUT_ARRAY, CHANNELS, Size, Size, ARRAY_FLAGS) -> CUDA_ERROR "an array of width and height in elements, for textures and surfaces; height and flags may be left out";
+    Malloc3DArray "cudaMalloc3DArray" Host (OUT_ARRAY, CHANNELS, EXTENT, ARRAY_FLAGS) -> CUDA_ERROR "an array of an extent in elements; with `cudaArrayLayered` the depth counts layers; flags may be left out";
+    FreeArray "cudaFreeArray" Host (ARRAY) -> CUDA_ERROR "gives an array back";
+    GetChannelDesc "cudaGetChannelDesc" Host (OUT_CHANNELS, ARRAY) -> CUDA_ERROR "what the elements of an array are";
+    Memcpy2DToArray "cudaMemcpy2DToArray" Host (ARRAY, Size, Size, ConstAddress, Size, Size, Size, COPY_KIND) -> CUDA_ERROR "copies rows into an array: place as bytes and rows, source and its pitch, width in bytes, height; waits";
+    Memcpy2DFromArray "cudaMemcpy2DFromArray" Host (Address, Size, ARRAY, Size, Size, Size, Size, COPY_KIND) -> CUDA_ERROR "copies rows out of an array: target and its pitch, place as bytes and rows, width in bytes, height; waits";
+    Memcpy2DArrayToArray "cudaMemcpy2DArrayToArray" Host (ARRAY, Size, Size, ARRAY, Size, Size, Size, Size, COPY_KIND) -> CUDA_ERROR "copies rows from one array to another; the direction may be left out";
+    Memcpy2DToArrayAsync "cudaMemcpy2DToArrayAsync" Host (ARRAY, Size, Size, ConstAddress, Size, Size, Size, COPY_KIND, STREAM) -> CUDA_ERROR "the same in a stream";
+    Memcpy2DFromArrayAsync "cudaMemcpy2DFromArrayAsync" Host (Address, Size, ARRAY, Size, Size, Size, Size, COPY_KIND, STREAM) -> CUDA_ERROR "the same in a stream";
+    CreateTextureObject "cudaCreateTextureObject" Host (OUT_TEXTURE, RESOURCE, SAMPLER) -> CUDA_ERROR "makes a texture object; how it is read may be left out";
+    DestroyTextureObject "cudaDestroyTextureObject" Host (TEXTURE) -> CUDA_ERROR "gives a texture object back";
+    CreateSurfaceObject "cudaCreateSurfaceObject" Host (OUT_SURFACE, RESOURCE) -> CUDA_ERROR "makes a surface object of an array with `cudaArraySurfaceLoadStore`";
+    DestroySurfaceObject "cudaDestroySurfaceObject" Host (SURFACE) -> CUDA_ERROR "gives a surface object back";
     HostTime "seconds" Host () -> F64 "seconds since the program started";
     // made by launch lowering (guide 4.18.6)
     GetParameterBuffer "cudaGetParameterBuffer" Internal (Size, Size) -> VOID_POINTER "V1: a buffer by alignment and size";

@@ -142,6 +142,7 @@ codes! {
     E0501 "child grid is given private memory";
     E0502 "`constant` memory is never written on the device";
     E0503 "read-only cache load of memory that is not global";
+    E0504 "arrays are reached through texture and surface objects";
     E0510 "index outside of an array";
     E0511 "stream or event in memory of other grids";
     W0501 "child grid may be given private memory";
@@ -207,6 +208,10 @@ codes! {
     E0741 "read of memory that was never written";
     E0742 "stopped from outside";
     E0743 "waiting for what need not happen";
+    E0744 "texture or surface object that cannot be used";
+    E0745 "access that a texture or surface does not have";
+    E0746 "access outside a surface or linear memory";
+    E0747 "texture read of what its own grid wrote";
     W0701 "something was never given back";
 }
 

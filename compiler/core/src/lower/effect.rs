@@ -65,7 +65,11 @@ impl Lowering<'_> {
             ExprKind::Texture(op, args) => {
                 let mut args = self.values(args);
                 if op.is_write() {
-                    args.rotate_left(1);
+                    // the value stands behind the coordinates in the IR
+                    let places = args.len().min(2 + op.coordinates());
+                    if let Some(before) = args.get_mut(..places) {
+                        before.rotate_left(1);
+                    }
                 }
                 // a read has a result even where no one wants it
                 let dst =

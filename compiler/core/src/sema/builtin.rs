@@ -12,8 +12,16 @@ use crate::typed::{Expr, ExprKind, Place, PlaceKind};
 use crate::types::{Float, Int, Predeclared, Scalar, Space, Type, TypeId, TypeTable};
 
 /// Builtins that no table has.
-const OTHERS: &[&str] =
-    &["printf", "assert", "device", "__ldg", "__threadfence", "__threadfence_block", "__threadfence_system"];
+const OTHERS: &[&str] = &[
+    "printf",
+    "assert",
+    "device",
+    "__ldg",
+    "__threadfence",
+    "__threadfence_block",
+    "__threadfence_system",
+    "cudaCreateChannelDesc",
+];
 
 /// CUDA's functions that make its structures.
 const MAKERS: &[(&str, Predeclared)] = &[
@@ -83,6 +91,9 @@ impl Body<'_, '_> {
         let name = path.name.name.as_str();
         if let Some(op) = TextureOp::from_name(name) {
             return Some(self.texture(op, path, args, span));
+        }
+        if name == "cudaCreateChannelDesc" {
+            return Some(self.channel_desc(path, args, span));
         }
         if !path.args.is_empty() {
             return None;

@@ -408,7 +408,8 @@ impl Body<'_, '_> {
                 continue;
             };
             let Some(field) = def.fields.get(index) else { continue };
-            let value = self.field_value(ty, arg, field.ty);
+            let named = self.checker.types.named_field(ty, index).is_none_or(|kind| self.is_of_kind(kind, &arg.value));
+            let value = if named { self.field_value(ty, arg, field.ty) } else { poison(arg.span) };
             sound &= !is_poison(&value);
             let slot = values.get_mut(index);
             if slot.as_ref().is_some_and(|slot| slot.is_some()) {
@@ -470,9 +471,16 @@ impl Body<'_, '_> {
             return;
         };
         let message = format!("`{}` has no field `{}`", def.name, name.name);
-        let mut diagnostic = Diagnostic::new(Code::E0223, name.span, message).also(def.span, "declared here");
-        if let Some(near) = suggest::nearest(&name.name, def.fields.iter().map(|field| field.name.as_str())) {
+        let mut diagnostic = Diagnostic::new(Code::E0223, name.span, message);
+        // CUDA's own structures are declared nowhere
+        if def.span != Span::default() {
+            diagnostic = diagnostic.also(def.span, "declared here");
+        }
+        let names = || def.fields.iter().map(|field| field.name.as_str());
+        if let Some(near) = suggest::nearest(&name.name, names()) {
             diagnostic = diagnostic.fix(format!("did you mean `{near}`?"), name.span, near);
+        } else {
+            diagnostic = diagnostic.help(format!("its fields are `{}`", names().collect::<Vec<_>>().join("`, `")));
         }
         self.report(diagnostic);
     }

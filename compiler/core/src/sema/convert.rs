@@ -300,7 +300,8 @@ impl Body<'_, '_> {
             },
             (Type::Pointer { .. }, Type::Int(int)) if int.bits() == 64 => CastKind::PointerToInt,
             (Type::Int(int), Type::Pointer { .. }) if int.bits() == 64 => CastKind::IntToPointer,
-            (Type::Int(int), texture) | (texture, Type::Int(int)) if handle(texture) && int.bits() == 64 => CastKind::Int,
+            (texture, Type::Int(int)) if handle(texture) && int.bits() == 64 => CastKind::PointerToInt,
+            (Type::Int(int), texture) if handle(texture) && int.bits() == 64 => CastKind::IntToPointer,
             _ => return None,
         })
     }

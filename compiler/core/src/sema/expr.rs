@@ -47,6 +47,11 @@ pub(crate) const fn ir_op(op: ast::BinaryOp) -> Option<BinaryOp> {
     })
 }
 
+/// Whether an expression is `null`.
+pub(crate) fn is_null(expr: &ast::Expr) -> bool {
+    expr.without_parens().as_ident().is_some_and(|name| name.name == "null")
+}
+
 /// Whether an expression is made of literals alone, so that it takes whatever numeric type is wanted.
 pub(crate) fn is_literal(expr: &ast::Expr) -> bool {
     match &expr.kind {
@@ -447,9 +452,14 @@ impl Body<'_, '_> {
         let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
         let works = match self.checker.types.get(left.ty) {
             Type::Int(_) | Type::Float(_) | Type::Pointer { .. } => true,
-            Type::Bool | Type::Enum(_) | Type::CudaError | Type::Stream | Type::Event | Type::Texture | Type::Surface => {
-                equality
-            }
+            Type::Bool
+            | Type::Enum(_)
+            | Type::CudaError
+            | Type::Stream
+            | Type::Event
+            | Type::Texture
+            | Type::Surface
+            | Type::CudaArray => equality,
             _ => false,
         };
         if !works {

@@ -10,7 +10,7 @@ use crate::ir::{FunctionId, FunctionKind, Global, GlobalId, Inline};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Function, Variable};
-use crate::types::{Space, Type, TypeId, TypeTable};
+use crate::types::{Predeclared, Space, Type, TypeId, TypeTable};
 
 /// A body that is still to be checked.
 pub(crate) struct Pending {
@@ -118,6 +118,7 @@ impl Checker<'_> {
                     .note("streams and events belong to the grid that made them (CUDA programming guide 4.18.2.2)"),
             );
         }
+        body.check_array(ty, decl.ty.span);
         let init = decl.value.as_ref().and_then(|value| body.constant(value, Some(ty)));
         let space = if decl.space == ast::Space::Constant { Space::Constant } else { Space::Global };
         if decl.is_extern && decl.value.is_some() {
@@ -333,6 +334,9 @@ impl Body<'_, '_> {
             );
             return TypeTable::POISON;
         }
+        if !self.check_array(ty, param.ty.span) {
+            return TypeTable::POISON;
+        }
         if let Some((space @ (Space::Shared | Space::Local), _, _)) = self.checker.types.pointee(ty) {
             let message = format!("a kernel cannot be given a pointer to {} memory", space.name());
             self.report(
@@ -343,6 +347,24 @@ impl Body<'_, '_> {
             return TypeTable::POISON;
         }
         ty
+    }
+
+    /// Whether device code has a use for a type that it is given: it has none for arrays, which have no address.
+    fn check_array(&mut self, ty: TypeId, span: Span) -> bool {
+        let types = &self.checker.types;
+        // the parameters of a copy have a field for one, which may be left empty
+        if types.is_predeclared(ty, Predeclared::Memcpy3DParms)
+            || !types.has_part(ty, &mut |part| part == TypeTable::CUDA_ARRAY)
+        {
+            return true;
+        }
+        let message = format!("device code has no use for `{}`", self.show(ty));
+        self.report(
+            Diagnostic::new(Code::E0504, span, message)
+                .help("make a texture or surface object of the array, and pass that: `cudaTextureObject_t`")
+                .note("the elements of an array have no addresses (CUDA programming guide, on texture and surface memory)"),
+        );
+        false
     }
 
     fn result_type(&mut self, ty: &ast::TypeExpr, is_kernel: bool, name: &str) -> TypeId {

@@ -6,26 +6,47 @@ use crate::builtins::{
     NamedKind, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side, named_constant, named_constants,
 };
 use crate::diag::{Code, Diagnostic};
-use crate::ir::Const;
+use crate::ir::{Access, Const};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::typed::{Expr, ExprKind};
-use crate::types::{Space, TypeId, TypeTable};
+use crate::typed::{Expr, ExprKind, Place, PlaceKind};
+use crate::types::{Predeclared, Space, TypeId, TypeTable};
 
 /// What the last arguments are where they are left out, as CUDA's headers say.
-fn defaults(call: RuntimeFn) -> Vec<Const> {
+fn defaults(call: RuntimeFn, types: &mut TypeTable) -> Vec<Const> {
+    let default_flags = || Const::bits(TypeTable::U32, 0);
     match call {
         RuntimeFn::OccupancyMaxPotentialBlockSize => vec![Const::u64(0), Const::bits(TypeTable::I32, 0)],
+        RuntimeFn::MallocArray => vec![Const::u64(0), default_flags()],
+        RuntimeFn::Malloc3DArray => vec![default_flags()],
+        RuntimeFn::Memcpy2DArrayToArray => vec![Const::bits(TypeTable::I32, DEVICE_TO_DEVICE)],
+        RuntimeFn::Memcpy2DToArrayAsync | RuntimeFn::Memcpy2DFromArrayAsync => vec![Const::bits(TypeTable::STREAM, 0)],
+        // read by points, with the elements' own type, at coordinates that count elements
+        RuntimeFn::CreateTextureObject => vec![Const::zero(types.predeclared(Predeclared::TextureDesc))],
         _ => Vec::new(),
     }
 }
+
+/// `cudaMemcpyDeviceToDevice`
+const DEVICE_TO_DEVICE: u64 = 3;
 
 impl Body<'_, '_> {
     pub(super) fn runtime(&mut self, call: RuntimeFn, name_span: Span, args: &[ast::Arg], span: Span) -> Expr {
         let name = call.name();
         self.check_side(call, name_span);
         let params = call.params();
-        let defaults = defaults(call);
+        let defaults = defaults(call, &mut self.checker.types);
+        let args = match args {
+            // CUDA's last argument: a view of the resource, of which there is none here
+            [rest @ .., view]
+                if call == RuntimeFn::CreateTextureObject
+                    && rest.len() == params.len()
+                    && super::expr::is_null(&view.value) =>
+            {
+                rest
+            }
+            _ => args,
+        };
         if !self.count(name, args, params.len() - defaults.len(), params.len(), span) {
             return self.skip_args(args, span);
         }
@@ -69,6 +90,11 @@ impl Body<'_, '_> {
             RuntimeFn::DeviceReset => {
                 self.missing_on_device(name, span, "only the host gives a device back", "4.18.4.2.4");
             }
+            _ if call.is_about_textures() => {
+                let help =
+                    "make it on the host, and pass the texture or surface object to the kernel: it may go on to children";
+                self.missing_on_device(name, span, help, "4.18.3.4.4");
+            }
             _ => match call.side() {
                 Side::Host => self.needs_host(span, name),
                 Side::Device => self.needs_device(span, name),
@@ -106,6 +132,7 @@ impl Body<'_, '_> {
                 let ty = self.checker.types.predeclared(which);
                 self.expr_as(&arg.value, ty)
             }
+            RuntimeParam::Description(which) => self.description(which, arg),
             RuntimeParam::Kernel => self.kernel_address(&arg.value),
             RuntimeParam::OutPointer => self.out_pointer(arg),
             RuntimeParam::Address | RuntimeParam::ConstAddress => {
@@ -114,12 +141,11 @@ impl Body<'_, '_> {
                 let typed = self.expr(&arg.value, Some(wanted));
                 if let Some((space @ (Space::Shared | Space::Local), _, _)) = self.checker.types.pointee(typed.ty) {
                     let message = format!("the device runtime cannot reach {} memory", space.name());
-                    self.report(
-                        Diagnostic::new(Code::E0501, arg.span, message)
-                            .help("use global memory")
-                            .note("CUDA programming guide 4.18.3.3, 4.18.3.4"),
-                    );
-                    return poison(arg.span);
+                    let diagnostic = Diagnostic::new(Code::E0501, arg.span, message)
+                        .help("use global memory")
+                        .note("CUDA programming guide 4.18.3.3, 4.18.3.4");
+                    // the host's own variables are its memory, which copies reach
+                    self.wrong_on(SidePlace::Device, diagnostic);
                 }
                 self.coerce(typed, wanted, &arg.value)
             }
@@ -129,22 +155,44 @@ impl Body<'_, '_> {
 
     /// One of CUDA's named values, or a number. All kinds are integers, so a name of the wrong kind would go unseen.
     fn named_value(&mut self, kind: NamedKind, arg: &ast::Arg) -> Expr {
-        let name = arg.value.without_parens().as_ident().map(|ident| ident.name.as_str());
-        let name = name.filter(|name| self.find(name).is_none() && self.checker.items.find(name).is_none());
-        if let Some(constant) =
-            name.and_then(named_constant).filter(|constant| constant.kind != kind && constant.ty() == kind.ty())
-        {
-            let message =
-                format!("`{}` is {}, and {} is needed here", constant.name, constant.kind.describe(), kind.describe());
-            let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
-            let example = named_constants().find(|constant| constant.kind == kind);
-            self.report(match example {
-                Some(example) => diagnostic.help(format!("for example `{}`", example.name)),
-                None => diagnostic,
-            });
-            return poison(arg.span);
+        if self.is_of_kind(kind, &arg.value) { self.expr_as(&arg.value, kind.ty()) } else { poison(arg.span) }
+    }
+
+    /// Whether an expression is not a named value of another kind; a message when it is. Of arrays, every element is looked at.
+    pub(super) fn is_of_kind(&mut self, kind: NamedKind, value: &ast::Expr) -> bool {
+        match &value.without_parens().kind {
+            ast::ExprKind::Array(elements) => return elements.iter().all(|element| self.is_of_kind(kind, element)),
+            ast::ExprKind::Repeat { value, .. } => return self.is_of_kind(kind, value),
+            _ => {}
         }
-        self.expr_as(&arg.value, kind.ty())
+        let name = value.without_parens().as_ident().map(|ident| ident.name.as_str());
+        let name = name.filter(|name| self.find(name).is_none() && self.checker.items.find(name).is_none());
+        let Some(constant) =
+            name.and_then(named_constant).filter(|constant| constant.kind != kind && constant.ty() == kind.ty())
+        else {
+            return true;
+        };
+        let message = format!("`{}` is {}, and {} is needed here", constant.name, constant.kind.describe(), kind.describe());
+        let diagnostic = Diagnostic::new(Code::E0203, value.span, message);
+        let example = named_constants().find(|constant| constant.kind == kind);
+        self.report(match example {
+            Some(example) => diagnostic.help(format!("for example `{}`", example.name)),
+            None => diagnostic,
+        });
+        false
+    }
+
+    /// A structure that a host call reads: `&desc`, or the value itself.
+    fn description(&mut self, which: Predeclared, arg: &ast::Arg) -> Expr {
+        let ty = self.checker.types.predeclared(which);
+        let typed = self.expr(&arg.value, None);
+        match self.checker.types.pointee(typed.ty) {
+            Some((_, pointee, _)) if pointee == ty => {
+                let place = Place { kind: PlaceKind::Deref(typed), ty, span: arg.span };
+                Expr { kind: ExprKind::Read(Box::new(place), Access::Plain), ty, span: arg.span }
+            }
+            _ => self.coerce(typed, ty, &arg.value),
+        }
     }
 
     /// `&s`, where a call reads or writes a value of a type.

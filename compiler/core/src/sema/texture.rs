@@ -1,20 +1,23 @@
-//! Fetches from textures, reads and writes of surfaces.
+//! Fetches from textures, reads and writes of surfaces, and the formats of their elements.
 
 use super::body::{Body, is_poison, poison};
-use crate::builtins::TextureOp;
+use crate::builtins::{TexelAccess, TexelChoice, TextureOp};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::{Const, ConstValue};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind};
-use crate::types::{TypeId, TypeTable};
+use crate::types::{Predeclared, Scalar, TypeId, TypeTable};
 
 impl Body<'_, '_> {
-    /// `tex2D::[f32x4](t, x, y)`; `surf2Dwrite(value, s, x, y)`, whose element type is the value's where it is not said.
+    /// `tex2D::[f32x4](t, x, y)`; `surf2Dwrite(value, s, x, y)`, whose element type is the value's where it is not said. What can be chosen
+    /// stands last and may be left out: `surf2Dread::[u8](s, x, y, cudaBoundaryModeZero)`.
     pub(super) fn texture(&mut self, op: TextureOp, path: &ast::Path, args: &[ast::Arg], span: Span) -> Expr {
         let name = op.name();
         self.needs_device(path.span, name);
-        let wanted = 1 + op.coordinates() + usize::from(op.is_write());
-        if !self.count(name, args, wanted, wanted, span) {
+        let most = op.operands();
+        let least = most - usize::from(op.choice().is_some());
+        if !self.count(name, args, least, most, span) {
             return self.skip_args(args, span);
         }
         let element = match path.args.as_slice() {
@@ -31,12 +34,15 @@ impl Body<'_, '_> {
             Some(ty) => self.expr_as(&arg.value, ty),
             None => self.expr(&arg.value, None),
         });
-        let mut typed = Vec::with_capacity(wanted);
+        let mut typed = Vec::with_capacity(most);
         let written = value.as_ref().map(|value| value.ty);
         typed.extend(value);
-        for (index, arg) in rest.iter().enumerate() {
-            let ty = if index == 0 { op.object() } else { op.coordinate() };
+        for (index, arg) in rest.iter().enumerate().take(1 + op.coordinates()) {
+            let ty = index.checked_sub(1).map_or(op.object(), |at| op.coordinate(at));
             typed.push(self.expr_as(&arg.value, ty));
+        }
+        if let Some(choice) = op.choice() {
+            typed.push(self.chosen(op, choice, rest.get(1 + op.coordinates()), span));
         }
         let Some(ty) = element.or(written) else { return poison(span) };
         if ty == TypeTable::POISON || typed.iter().any(is_poison) || !self.is_element(op, ty, path.span) {
@@ -44,6 +50,68 @@ impl Body<'_, '_> {
         }
         let ty = if op.is_write() { TypeTable::VOID } else { ty };
         Expr { kind: ExprKind::Texture(op, typed), ty, span }
+    }
+
+    /// A boundary mode, or the component that is gathered: known at compile time, since it is a part of the instruction.
+    fn chosen(&mut self, op: TextureOp, choice: TexelChoice, arg: Option<&ast::Arg>, span: Span) -> Expr {
+        let Some(arg) = arg else {
+            return super::expr::const_expr(Const::bits(TypeTable::I32, u64::from(choice.default_value())), span);
+        };
+        let named = choice.named();
+        if let Some(kind) = named
+            && !self.is_of_kind(kind, &arg.value)
+        {
+            return poison(arg.span);
+        }
+        let Some(value) = self.constant(&arg.value, Some(TypeTable::I32)) else { return poison(arg.span) };
+        if !value.as_bits().is_some_and(|bits| choice.has(bits)) {
+            let message =
+                format!("`{}` has no such {}", op.name(), if named.is_some() { "boundary mode" } else { "component" });
+            let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
+            self.report(diagnostic.help(match choice {
+                TexelChoice::Boundary => {
+                    "the modes are `cudaBoundaryModeZero`, `cudaBoundaryModeClamp` and `cudaBoundaryModeTrap`"
+                }
+                TexelChoice::Component => "the components are 0 to 3",
+            }));
+            return poison(arg.span);
+        }
+        super::expr::const_expr(value, arg.span)
+    }
+
+    /// `cudaCreateChannelDesc::[f32x4]()`, or CUDA's other form with the bits of four channels and their kind.
+    pub(super) fn channel_desc(&mut self, path: &ast::Path, args: &[ast::Arg], span: Span) -> Expr {
+        let ty = self.checker.types.predeclared(Predeclared::ChannelFormatDesc);
+        if path.args.is_empty() && !args.is_empty() {
+            return if self.count("cudaCreateChannelDesc", args, 5, 5, span) {
+                self.construct(ty, args, span)
+            } else {
+                self.skip_args(args, span)
+            };
+        }
+        let element = match path.args.as_slice() {
+            [only] => only.as_type(),
+            _ => None,
+        };
+        let Some(element) = element else {
+            let diagnostic = Diagnostic::new(Code::E0220, path.span, "`cudaCreateChannelDesc` needs the type of an element");
+            self.report(diagnostic.help("say it: `cudaCreateChannelDesc::[f32]()`"));
+            return self.skip_args(args, span);
+        };
+        let element = self.resolve_sized(&element, "an element of a texture");
+        if element == TypeTable::POISON || !self.count("cudaCreateChannelDesc", args, 0, 0, span) {
+            return self.skip_args(args, span);
+        }
+        let Some((scalar, lanes)) = self.checker.types.texel(element) else {
+            return self.no_element("cudaCreateChannelDesc", element, path.span, span);
+        };
+        let (bits, kind) = match scalar {
+            Scalar::Int(int) => (int.bits(), u64::from(!int.signed())),
+            Scalar::Float(float) => (float.bits(), 2),
+        };
+        let channel = |lane: u8| ConstValue::Bits(if lane < lanes { u64::from(bits) } else { 0 });
+        let value = vec![channel(0), channel(1), channel(2), channel(3), ConstValue::Bits(kind)];
+        super::expr::const_expr(Const { ty, value: ConstValue::Aggregate(value) }, span)
     }
 
     fn without_element(&mut self, op: TextureOp, name: Span, args: &[ast::Arg], span: Span) -> Expr {
@@ -54,12 +122,24 @@ impl Body<'_, '_> {
     }
 
     fn is_element(&mut self, op: TextureOp, ty: TypeId, span: Span) -> bool {
-        if self.checker.types.texel(ty).is_some() {
-            return true;
+        match self.checker.types.texel(ty) {
+            Some((_, lanes)) if op.access() == TexelAccess::Gather && lanes != 4 => {
+                let message = format!("`{}` gives four elements, not `{}`", op.name(), self.show(ty));
+                self.report(Diagnostic::new(Code::E0203, span, message).help("say it: `tex2Dgather::[f32x4](…)`"));
+                false
+            }
+            Some(_) => true,
+            None => {
+                self.no_element(op.name(), ty, span, span);
+                false
+            }
         }
-        let message = format!("`{}` does not work on `{}`", op.name(), self.show(ty));
+    }
+
+    fn no_element(&mut self, name: &str, ty: TypeId, span: Span, whole: Span) -> Expr {
+        let message = format!("`{name}` does not work on `{}`", self.show(ty));
         let diagnostic = Diagnostic::new(Code::E0203, span, message);
-        self.report(diagnostic.help("elements are `f32`, `i32`, `u32`, or vectors of 2 or 4 of them"));
-        false
+        self.report(diagnostic.help("elements are integers of at most 32 bits, `f16`, `f32`, or vectors of 2 or 4 of them"));
+        poison(whole)
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> 
         "cudaEvent_t" => TypeTable::EVENT,
         "cudaTextureObject_t" => TypeTable::TEXTURE,
         "cudaSurfaceObject_t" => TypeTable::SURFACE,
+        "cudaArray_t" => TypeTable::CUDA_ARRAY,
         _ => {
             let (element, lanes) = name.split_once('x')?;
             let element = scalar_type(element)?;
@@ -84,11 +85,15 @@ const TYPE_NAMES: &[&str] = &[
     "cudaEvent_t",
     "cudaTextureObject_t",
     "cudaSurfaceObject_t",
+    "cudaArray_t",
     "cudaPos",
     "cudaExtent",
     "cudaPitchedPtr",
     "cudaMemcpy3DParms",
     "cudaFuncAttributes",
+    "cudaChannelFormatDesc",
+    "cudaResourceDesc",
+    "cudaTextureDesc",
 ];
 
 /// What people write for our types.

@@ -163,7 +163,9 @@ impl Body<'_, '_> {
             return Value::Expr(Expr { kind, ty: TypeTable::DIM3, span });
         }
         if name == "null" {
-            let pointer = expect.filter(|ty| self.checker.types.pointee(*ty).is_some()).unwrap_or(TypeTable::VOID_POINTER);
+            // an array of the runtime is behind a pointer in CUDA, and may be none
+            let fits = |ty: &TypeId| *ty == TypeTable::CUDA_ARRAY || self.checker.types.pointee(*ty).is_some();
+            let pointer = expect.filter(fits).unwrap_or(TypeTable::VOID_POINTER);
             return Value::Expr(const_expr(Const::bits(pointer, 0), span));
         }
         if super::builtin::is_function(name) {

@@ -33,6 +33,7 @@ impl TypeTable {
             Type::Event => "cudaEvent_t".to_owned(),
             Type::Texture => "cudaTextureObject_t".to_owned(),
             Type::Surface => "cudaSurfaceObject_t".to_owned(),
+            Type::CudaArray => "cudaArray_t".to_owned(),
             Type::Str => "string".to_owned(),
             Type::Poison => "?".to_owned(),
         }

@@ -88,7 +88,7 @@ impl TypeTable {
             Type::Int(int) => Layout::natural(int.bits() / 8),
             Type::Float(float) => Layout::natural(float.bits() / 8),
             Type::Vector { element, lanes } => vector_layout(*element, *lanes),
-            Type::Pointer { .. } | Type::Stream | Type::Event | Type::Str => Layout::natural(width.bytes()),
+            Type::Pointer { .. } | Type::Stream | Type::Event | Type::CudaArray | Type::Str => Layout::natural(width.bytes()),
             Type::Texture | Type::Surface => Layout::natural(8),
             Type::CudaError => Layout::natural(4),
             Type::Array { element, len } => {

@@ -130,6 +130,8 @@ pub enum Type {
     Texture,
     /// `cudaSurfaceObject_t`: 64 bits on every target.
     Surface,
+    /// `cudaArray_t`: an opaque handle of the host, as wide as a pointer.
+    CudaArray,
     /// A string literal or what `cudaGetErrorString` returns: only printed.
     Str,
     /// Stands where an error was reported; silences errors that would follow from it.
@@ -254,6 +256,8 @@ well_known! {
     DIM3 = 21 Type::Struct(StructId(0));
     /// Generic pointer to bytes of any type, `*void`
     VOID_POINTER = 22 Type::Pointer { space: Space::Generic, pointee: TypeTable::VOID, constant: false, volatile: false };
+    /// `cudaArray_t`
+    CUDA_ARRAY = 23 Type::CudaArray;
 }
 
 impl Default for TypeTable {

@@ -3,6 +3,7 @@
 //! A table gets one of them when a program first names it, so that programs that use none are as they would be without.
 
 use super::{Field, StructDef, Type, TypeId, TypeTable};
+use crate::builtins::NamedKind;
 use crate::source::Span;
 
 /// A structure of the CUDA runtime.
@@ -18,21 +19,44 @@ pub enum Predeclared {
     Memcpy3DParms,
     /// `cudaFuncAttributes`: what `cudaFuncGetAttributes` tells.
     FuncAttributes,
+    /// `cudaChannelFormatDesc`: bits of each of four channels, and what they are.
+    ChannelFormatDesc,
+    /// `cudaResourceDesc`: what a texture or surface is made of. The language has no unions: the members of all its types stand side by
+    /// side, and those of other types than `resType` says are not looked at.
+    ResourceDesc,
+    /// `cudaTextureDesc`: how a texture is read.
+    TextureDesc,
 }
 
-/// The type of a field: `size_t`, `int`, an address, an array of `int`s, or another of these structures.
+/// The type of a field: `size_t`, `int`, `unsigned`, `float`, an address, an array, a handle of an array of the runtime, an integer that has
+/// named values, an array of three of those, or another of these structures.
 #[derive(Clone, Copy)]
 enum Part {
     Size,
     Int,
+    Unsigned,
+    Float,
     Address,
     Ints(u64),
+    Floats(u64),
+    Array,
+    Named(NamedKind),
+    ThreeNamed(NamedKind),
     Struct(Predeclared),
 }
 
 impl Predeclared {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pos, Self::Extent, Self::PitchedPtr, Self::Memcpy3DParms, Self::FuncAttributes];
+    pub const ALL: [Self; 8] = [
+        Self::Pos,
+        Self::Extent,
+        Self::PitchedPtr,
+        Self::Memcpy3DParms,
+        Self::FuncAttributes,
+        Self::ChannelFormatDesc,
+        Self::ResourceDesc,
+        Self::TextureDesc,
+    ];
 
     /// CUDA's name.
     #[must_use]
@@ -43,6 +67,9 @@ impl Predeclared {
             Self::PitchedPtr => "cudaPitchedPtr",
             Self::Memcpy3DParms => "cudaMemcpy3DParms",
             Self::FuncAttributes => "cudaFuncAttributes",
+            Self::ChannelFormatDesc => "cudaChannelFormatDesc",
+            Self::ResourceDesc => "cudaResourceDesc",
+            Self::TextureDesc => "cudaTextureDesc",
         }
     }
 
@@ -58,14 +85,14 @@ impl Predeclared {
             Self::Extent => &[("width", Part::Size), ("height", Part::Size), ("depth", Part::Size)],
             Self::PitchedPtr => &[("ptr", Part::Address), ("pitch", Part::Size), ("xsize", Part::Size), ("ysize", Part::Size)],
             Self::Memcpy3DParms => &[
-                ("srcArray", Part::Address),
+                ("srcArray", Part::Array),
                 ("srcPos", Part::Struct(Self::Pos)),
                 ("srcPtr", Part::Struct(Self::PitchedPtr)),
-                ("dstArray", Part::Address),
+                ("dstArray", Part::Array),
                 ("dstPos", Part::Struct(Self::Pos)),
                 ("dstPtr", Part::Struct(Self::PitchedPtr)),
                 ("extent", Part::Struct(Self::Extent)),
-                ("kind", Part::Int),
+                ("kind", Part::Named(NamedKind::CopyKind)),
             ],
             Self::FuncAttributes => &[
                 ("sharedSizeBytes", Part::Size),
@@ -86,6 +113,38 @@ impl Predeclared {
                 ("nonPortableClusterSizeAllowed", Part::Int),
                 ("reserved", Part::Ints(16)),
             ],
+            Self::ChannelFormatDesc => &[
+                ("x", Part::Int),
+                ("y", Part::Int),
+                ("z", Part::Int),
+                ("w", Part::Int),
+                ("f", Part::Named(NamedKind::ChannelKind)),
+            ],
+            Self::ResourceDesc => &[
+                ("resType", Part::Named(NamedKind::ResourceType)),
+                ("array", Part::Array),
+                ("devPtr", Part::Address),
+                ("desc", Part::Struct(Self::ChannelFormatDesc)),
+                ("sizeInBytes", Part::Size),
+                ("width", Part::Size),
+                ("height", Part::Size),
+                ("pitchInBytes", Part::Size),
+            ],
+            Self::TextureDesc => &[
+                ("addressMode", Part::ThreeNamed(NamedKind::AddressMode)),
+                ("filterMode", Part::Named(NamedKind::FilterMode)),
+                ("readMode", Part::Named(NamedKind::ReadMode)),
+                ("sRGB", Part::Int),
+                ("borderColor", Part::Floats(4)),
+                ("normalizedCoords", Part::Int),
+                ("maxAnisotropy", Part::Unsigned),
+                ("mipmapFilterMode", Part::Named(NamedKind::FilterMode)),
+                ("mipmapLevelBias", Part::Float),
+                ("minMipmapLevelClamp", Part::Float),
+                ("maxMipmapLevelClamp", Part::Float),
+                ("disableTrilinearOptimization", Part::Int),
+                ("seamlessCubemap", Part::Int),
+            ],
         }
     }
 }
@@ -103,7 +162,13 @@ impl TypeTable {
                 Part::Size => Self::U64,
                 Part::Int => Self::I32,
                 Part::Address => Self::VOID_POINTER,
+                Part::Unsigned => Self::U32,
+                Part::Float => Self::F32,
+                Part::Array => Self::CUDA_ARRAY,
+                Part::Named(kind) => kind.ty(),
                 Part::Ints(len) => self.array(Self::I32, *len),
+                Part::Floats(len) => self.array(Self::F32, *len),
+                Part::ThreeNamed(kind) => self.array(kind.ty(), 3),
                 Part::Struct(inner) => self.predeclared(*inner),
             };
             fields.push(Field { name: (*name).to_owned(), ty, align: 0, span: Span::default() });
@@ -129,12 +194,32 @@ impl TypeTable {
             && def.fields.iter().zip(parts).all(|(field, (name, part))| field.name == *name && self.is_part(field.ty, *part))
     }
 
+    /// The named values that a field of a structure of the CUDA runtime holds, itself or as an array; none for other fields.
+    #[must_use]
+    pub fn named_field(&self, ty: TypeId, field: usize) -> Option<NamedKind> {
+        let which = Predeclared::ALL.into_iter().find(|which| self.is_predeclared(ty, *which))?;
+        match which.fields().get(field)?.1 {
+            Part::Named(kind) | Part::ThreeNamed(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
+    fn is_array(&self, ty: TypeId, element: TypeId, len: u64) -> bool {
+        *self.get(ty) == Type::Array { element, len }
+    }
+
     fn is_part(&self, ty: TypeId, part: Part) -> bool {
         match part {
             Part::Size => ty == Self::U64,
             Part::Int => ty == Self::I32,
             Part::Address => ty == Self::VOID_POINTER,
-            Part::Ints(count) => matches!(self.get(ty), Type::Array { element: Self::I32, len } if *len == count),
+            Part::Unsigned => ty == Self::U32,
+            Part::Float => ty == Self::F32,
+            Part::Array => ty == Self::CUDA_ARRAY,
+            Part::Named(kind) => ty == kind.ty(),
+            Part::Ints(count) => self.is_array(ty, Self::I32, count),
+            Part::Floats(count) => self.is_array(ty, Self::F32, count),
+            Part::ThreeNamed(kind) => self.is_array(ty, kind.ty(), 3),
             Part::Struct(inner) => self.is_predeclared(ty, inner),
         }
     }
@@ -156,7 +241,8 @@ mod tests {
                 (layout.size, layout.align)
             })
             .collect();
-        assert_eq!(sizes, [(24, 8), (24, 8), (32, 8), (160, 8), (144, 8)]);
+        // but for `cudaResourceDesc`, whose union is no union here
+        assert_eq!(sizes, [(24, 8), (24, 8), (32, 8), (160, 8), (144, 8), (20, 4), (80, 8), (72, 4)]);
     }
 
     #[test]

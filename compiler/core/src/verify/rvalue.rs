@@ -32,7 +32,8 @@ impl Verifier<'_> {
             | Type::Stream
             | Type::Event
             | Type::Texture
-            | Type::Surface => Class::Comparable,
+            | Type::Surface
+            | Type::CudaArray => Class::Comparable,
             _ => Class::Other,
         }
     }
@@ -144,8 +145,12 @@ impl Verifier<'_> {
         let types = &self.module.types;
         let is_int = |ty| types.as_int(ty).is_some();
         let is_float = |ty| types.as_float(ty).is_some();
-        let is_address =
-            |ty| matches!(types.get(ty), Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface);
+        let is_address = |ty| {
+            matches!(
+                types.get(ty),
+                Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray
+            )
+        };
         let space = |ty| types.pointee(ty).map(|(space, _, _)| space);
         use crate::types::Space::Generic;
         match kind {

@@ -263,13 +263,22 @@ impl Verifier<'_> {
 
     fn texture(&mut self, dst: Option<LocalId>, op: TextureOp, args: &[Operand]) {
         let name = op.name();
-        let count = 1 + op.coordinates() + usize::from(op.is_write());
+        let count = op.operands();
         self.require(args.len() == count, |_| format!("{name} takes {count} operands, not {}", args.len()));
-        for (index, arg) in args.iter().enumerate().take(1 + op.coordinates()) {
-            self.operand_of(arg, if index == 0 { op.object() } else { op.coordinate() }, name);
+        let places = 1 + op.coordinates();
+        for (index, arg) in args.iter().enumerate().take(places) {
+            self.operand_of(arg, index.checked_sub(1).map_or(op.object(), |at| op.coordinate(at)), name);
+        }
+        if let (Some(choice), Some(arg)) = (op.choice(), args.last()) {
+            let chosen = match arg {
+                Operand::Const(value) => value.as_bits(),
+                _ => None,
+            };
+            self.operand_of(arg, TypeTable::I32, name);
+            self.require(chosen.is_some_and(|value| choice.has(value)), |_| format!("{name} without a constant choice"));
         }
         let element = match (op.is_write(), dst) {
-            (true, None) => args.last().map(|value| self.operand(value)),
+            (true, None) => args.get(places).map(|value| self.operand(value)),
             (false, Some(dst)) => self.target(dst),
             _ => return self.error(format!("{name} needs a result exactly when it reads")),
         };
@@ -313,7 +322,7 @@ impl Verifier<'_> {
             RuntimeParam::Size => ty == TypeTable::U64,
             RuntimeParam::Dim3 => ty == TypeTable::DIM3,
             RuntimeParam::Kernel => false,
-            RuntimeParam::Struct(which) => types.is_predeclared(ty, which),
+            RuntimeParam::Struct(which) | RuntimeParam::Description(which) => types.is_predeclared(ty, which),
             RuntimeParam::InStruct(which) => {
                 types.pointee(ty).is_some_and(|(_, pointee, _)| types.is_predeclared(pointee, which))
             }

@@ -8,6 +8,7 @@ use super::memory::{self, Memory};
 use super::races::{Kind, Races, Sync, Where};
 use super::schedule::{Draw, Order, Schedule};
 use super::streams::Streams;
+use super::texture::Objects;
 use crate::address::{Region, region};
 use crate::control::Control;
 use crate::device::CudaError;
@@ -43,6 +44,8 @@ pub(super) struct Machine {
     pub graph: Graph,
     pub streams: Streams,
     pub limits: Limits,
+    /// Arrays, textures and surfaces.
+    pub objects: Objects,
     /// Whether a kernel was launched: some limits are fixed then.
     pub started: bool,
     /// An error that spoils the context.
@@ -134,6 +137,7 @@ impl Machine {
             graph: Graph::default(),
             streams: Streams::default(),
             limits: Limits::default(),
+            objects: Objects::default(),
             started: false,
             error: 0,
             output: Vec::new(),

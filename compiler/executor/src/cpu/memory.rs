@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 /// Where device memory starts, as on a GPU well above what a 32-bit integer holds.
 const BASE: u64 = 0x7000_0000_0000;
-/// What CUDA's allocations are aligned to, in bytes.
-const ALIGN: u32 = 256;
+/// What allocations are aligned to, in bytes: CUDA promises 256, and gives what textures of linear memory need.
+const ALIGN: u32 = 512;
 /// No address is handed out twice, and at least this many bytes lie between two allocations, so that a stray access does not hit a
 /// neighbour.
 const GAP: u64 = 4096;

@@ -10,6 +10,7 @@
 //! - `schedule`: which of the orders that the language allows
 //! - `block`: threads, barriers; `warp`: warp operations
 //! - `world`: what a thread reaches; `runtime`: the calls that it makes
+//! - `texture`: arrays, texture and surface objects
 //! - `races`: accesses that nothing orders
 //! - `memory`: allocations; `written`: which bytes have a value; `limits`: limits and attributes
 
@@ -22,6 +23,7 @@ mod races;
 mod runtime;
 mod schedule;
 mod streams;
+mod texture;
 mod warp;
 mod world;
 mod written;
@@ -33,6 +35,7 @@ use crate::fault::{Access, Allocation};
 use crate::leaks::Leak;
 use crate::occupancy::KernelAttributes;
 use crate::program::Program;
+use crate::texture::{ArrayShape, CopySide, Region, Resource, Sampler};
 use crate::trace::Trace;
 use crate::transfer::Transfer;
 use cdp_core::diag::Diagnostic;
@@ -94,6 +97,22 @@ impl CpuDevice {
             return Err(error);
         }
         self.machine.memory.at_by_host(access).map_err(|_| limits::INVALID_VALUE)
+    }
+
+    /// The rows of a part of an array, once everything has run.
+    fn array_rows(&mut self, array: u64, region: &Region, write: bool, mut visit: impl FnMut(&mut [u8])) -> CudaError {
+        let error = self.machine.run();
+        if error != 0 {
+            return error;
+        }
+        let Some(area) = self.machine.objects.region(array, region) else { return limits::INVALID_VALUE };
+        for row in Transfer::rows_and_slices(area, area, region.extent).rows() {
+            match self.machine.memory.at_by_host(Access { address: row.to, size: row.bytes, write }) {
+                Ok(row) => visit(row),
+                Err(_) => return limits::INVALID_VALUE,
+            }
+        }
+        0
     }
 
     /// The kernel with this symbol.
@@ -244,6 +263,91 @@ impl Device for CpuDevice {
         }
         let kernel = self.kernel(kernel).ok_or(limits::INVALID_DEVICE_FUNCTION)?;
         self.machine.active_blocks(kernel, threads, shared)
+    }
+
+    fn array_create(&mut self, shape: &ArrayShape) -> Result<u64, CudaError> {
+        let array = self.allocate(shape.bytes())?;
+        self.machine.objects.add_array(array, *shape);
+        Ok(array)
+    }
+
+    fn array_free(&mut self, array: u64) -> CudaError {
+        let error = self.machine.run();
+        if error != 0 {
+            return error;
+        }
+        if !self.machine.objects.remove_array(array) {
+            return limits::INVALID_VALUE;
+        }
+        self.machine.memory.free(array, Span::default()).map_or(limits::INVALID_VALUE, |_| 0)
+    }
+
+    fn array_read(&mut self, array: u64, region: &Region, into: &mut [u8]) -> CudaError {
+        let mut rows = into.chunks_exact_mut(usize::try_from(region.extent[0]).unwrap_or(usize::MAX).max(1));
+        self.array_rows(array, region, false, |row| {
+            if let Some(into) = rows.next() {
+                into.copy_from_slice(row);
+            }
+        })
+    }
+
+    fn array_write(&mut self, array: u64, region: &Region, from: &[u8]) -> CudaError {
+        let mut rows = from.chunks_exact(usize::try_from(region.extent[0]).unwrap_or(usize::MAX).max(1));
+        self.array_rows(array, region, true, |row| {
+            if let Some(from) = rows.next() {
+                row.copy_from_slice(from);
+            }
+        })
+    }
+
+    fn array_copy(&mut self, to: CopySide, from: CopySide, extent: [u64; 3], stream: u64) -> CudaError {
+        let error = self.check_stream(stream);
+        let sides = self.machine.objects.side(to, extent).and_then(|to| Ok((to, self.machine.objects.side(from, extent)?)));
+        let (to, from) = match sides {
+            _ if error != 0 => return error,
+            Ok(sides) => sides,
+            Err(error) => return error,
+        };
+        let transfer = Transfer::rows_and_slices(to, from, extent);
+        for row in transfer.rows() {
+            for (address, write) in row.from.map(|from| (from, false)).into_iter().chain([(row.to, true)]) {
+                if self.machine.memory.check(Access { address, size: row.bytes, write }).is_err() {
+                    return limits::INVALID_VALUE;
+                }
+            }
+        }
+        self.machine.submit_host(Work::Transfer(transfer), stream, Span::default());
+        0
+    }
+
+    fn texture_create(&mut self, resource: &Resource, sampler: &Sampler) -> Result<u64, CudaError> {
+        if self.machine.error != 0 {
+            return Err(self.machine.error);
+        }
+        let memory = match *resource {
+            Resource::Array(_) => None,
+            Resource::Linear { address, bytes, .. } => Some((address, bytes)),
+            Resource::Pitch2D { address, format, width, height, pitch } => {
+                Some((address, pitch * (height - 1) + width * format.bytes()))
+            }
+        };
+        let access = memory.map(|(address, size)| Access { address, size, write: false });
+        if access.is_some_and(|access| self.machine.memory.check(access).is_err()) {
+            return Err(limits::INVALID_VALUE);
+        }
+        self.machine.objects.add_texture(resource, *sampler)
+    }
+
+    fn texture_destroy(&mut self, texture: u64) -> CudaError {
+        if self.machine.error != 0 { self.machine.error } else { self.machine.objects.destroy(texture, false) }
+    }
+
+    fn surface_create(&mut self, array: u64) -> Result<u64, CudaError> {
+        if self.machine.error != 0 { Err(self.machine.error) } else { self.machine.objects.add_surface(array) }
+    }
+
+    fn surface_destroy(&mut self, surface: u64) -> CudaError {
+        if self.machine.error != 0 { self.machine.error } else { self.machine.objects.destroy(surface, true) }
     }
 
     fn global(&mut self, symbol: &str) -> Result<(u64, u64), CudaError> {

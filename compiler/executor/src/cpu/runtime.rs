@@ -99,6 +99,19 @@ impl<const TRACK: bool> World<'_, TRACK> {
             | RuntimeFn::GetErrorName
             | RuntimeFn::DeviceSynchronize
             | RuntimeFn::DeviceSetLimit
+            | RuntimeFn::MallocArray
+            | RuntimeFn::Malloc3DArray
+            | RuntimeFn::FreeArray
+            | RuntimeFn::GetChannelDesc
+            | RuntimeFn::Memcpy2DToArray
+            | RuntimeFn::Memcpy2DFromArray
+            | RuntimeFn::Memcpy2DArrayToArray
+            | RuntimeFn::Memcpy2DToArrayAsync
+            | RuntimeFn::Memcpy2DFromArrayAsync
+            | RuntimeFn::CreateTextureObject
+            | RuntimeFn::DestroyTextureObject
+            | RuntimeFn::CreateSurfaceObject
+            | RuntimeFn::DestroySurfaceObject
             | RuntimeFn::DeviceReset
             | RuntimeFn::StreamSynchronize
             | RuntimeFn::EventSynchronize

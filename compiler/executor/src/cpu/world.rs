@@ -41,7 +41,7 @@ pub(super) enum Target {
 }
 
 impl<const TRACK: bool> World<'_, TRACK> {
-    fn memory(&mut self, access: Access) -> Step<&mut [u8]> {
+    pub(super) fn memory(&mut self, access: Access) -> Step<&mut [u8]> {
         match region(access.address) {
             Region::Device => self.machine.memory.at(access),
             Region::Shared(number) if number == self.block.number => self.shared(access),
@@ -50,12 +50,12 @@ impl<const TRACK: bool> World<'_, TRACK> {
         }
     }
 
-    fn place(&self) -> Where {
+    pub(super) fn place(&self) -> Where {
         Where { node: self.run.id, block: self.block.place, epoch: self.block.epoch, site: self.site }
     }
 
     /// Checks an access for races, where that is wanted.
-    fn track(&mut self, access: Access, kind: Kind) {
+    pub(super) fn track(&mut self, access: Access, kind: Kind) {
         if TRACK {
             let at = self.place();
             if let Some(races) = &mut self.machine.races {
@@ -108,7 +108,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
 
     /// Whether what is read was ever written. Where races are looked for, it is only noted: a write that nothing orders before the read may
     /// be what is missing, and then that is the mistake to report.
-    fn check_written(&mut self, access: Access) -> Step {
+    pub(super) fn check_written(&mut self, access: Access) -> Step {
         match self.find_unwritten(access) {
             Err(kind) if TRACK => {
                 let span = self.program.site(self.site);
@@ -380,6 +380,7 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
             Effect::Atomic(atomic) => self.atomic(atomic, locals)?,
             Effect::Launch(launch) => self.launch(launch, locals, span)?,
             Effect::Runtime(call) => self.runtime(call, locals, span)?,
+            Effect::Texture(access) => self.texture(access, locals)?,
             Effect::Printf { dst, format, args } => {
                 print::print(self.program, format, args, locals, &mut self.machine.output);
                 locals.set_error(*dst, i32::try_from(args.len()).unwrap_or(i32::MAX));

@@ -1,8 +1,9 @@
 //! Statements that reach beyond the thread.
 
 use super::{Decoder, index32};
-use crate::code::{Allocate, Atomic, Effect, Kind, Launch, Op, PrintArg, PrintKind, RuntimeCall, Slot};
+use crate::code::{Allocate, Atomic, Effect, Kind, Launch, Op, PrintArg, PrintKind, RuntimeCall, Slot, TextureAccess};
 use crate::format::Format;
+use cdp_core::builtins::TextureOp;
 use cdp_core::ir::{LocalId, Operand, StatementKind};
 use cdp_core::types::{Int, Scalar, Type};
 
@@ -38,9 +39,10 @@ impl Decoder<'_> {
                 let args = self.slots(args);
                 Effect::Warp { dst: self.target(*dst), op: *op, args, kind }
             }
-            StatementKind::Texture { op, .. } => {
-                return self.trap(format!("`{}`: the reference executor has no textures and surfaces", op.name()));
-            }
+            StatementKind::Texture { dst, op, args } => match self.texture(*dst, *op, args) {
+                Some(access) => Effect::Texture(access),
+                None => return self.trap(format!("`{}` with other operands than it has", op.name())),
+            },
             StatementKind::Launch(launch) => {
                 let Some(kernel) = self.module.function(launch.kernel) else {
                     return self.trap("a launch of nothing".to_owned());
@@ -90,6 +92,34 @@ impl Decoder<'_> {
         let table = index32(self.code.effects.len());
         self.code.effects.push(effect);
         self.push(Op::Effect { table });
+    }
+
+    fn texture(&mut self, dst: Option<LocalId>, op: TextureOp, args: &[Operand]) -> Option<TextureAccess> {
+        let (places, rest) = args.split_at_checked(1 + op.coordinates())?;
+        let (object, coordinates) = places.split_first()?;
+        let value = rest.first().filter(|_| op.is_write());
+        let ty = match (value, dst) {
+            (Some(value), _) => self.operand_type(value),
+            (None, Some(dst)) => self.function.locals.get(dst.index())?.ty,
+            (None, None) => return None,
+        };
+        let chosen = match rest.last().filter(|_| op.choice().is_some()) {
+            Some(Operand::Const(chosen)) => u32::try_from(chosen.as_bits()?).ok()?,
+            Some(_) => return None,
+            None => 0,
+        };
+        let (element, lanes) = self.module.types.texel(ty)?;
+        Some(TextureAccess {
+            op,
+            dst: self.target(dst),
+            object: self.operand(object),
+            coordinates: coordinates.iter().map(|at| self.operand(at)).collect(),
+            value: value.map(|value| self.operand(value)),
+            chosen,
+            element,
+            lanes: u32::from(lanes),
+            name: self.module.types.display(ty),
+        })
     }
 
     fn target(&self, dst: Option<LocalId>) -> Option<u32> {

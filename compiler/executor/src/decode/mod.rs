@@ -338,7 +338,7 @@ pub(crate) fn kind(types: &TypeTable, ty: TypeId) -> Option<Kind> {
         return Some(Kind::Float(float));
     }
     match types.get(ty) {
-        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::Str => {
+        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray | Type::Str => {
             Some(Kind::Int(Int::U64))
         }
         _ => None,

@@ -2,6 +2,7 @@
 //!
 //! - this file: running one, and what came of it
 //! - `memory`: device memory as host code reads and writes it
+//! - `texture`: arrays, texture and surface objects
 //! - `world`: launches, runtime calls, `printf`, `assert`
 //!
 //! Host code runs in order, one statement after the other. Its variables lie on a stack of its own; `*global` pointers are device
@@ -13,6 +14,7 @@
 //! that nobody looked at makes the run fail at its end.
 
 mod memory;
+mod texture;
 mod world;
 
 use crate::control::Control;

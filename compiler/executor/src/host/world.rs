@@ -1,6 +1,7 @@
 //! What host code does beyond its own variables.
 
 use super::memory::Memory;
+use super::texture::Images;
 use super::{Outcome, outcome};
 use crate::address::{Region, is_local, region};
 use crate::atomic;
@@ -30,9 +31,10 @@ pub(super) const fn spoils_context(error: CudaError) -> bool {
 /// Everything around host code.
 pub(super) struct World<'a> {
     program: &'a Program,
-    device: &'a mut dyn Device,
+    pub(super) device: &'a mut dyn Device,
     output: &'a mut dyn Write,
-    memory: Memory,
+    pub(super) memory: Memory,
+    pub(super) images: Images,
     /// Addresses of variables that were named.
     globals: Vec<Option<u64>>,
     /// Errors of its calls.
@@ -55,6 +57,7 @@ impl<'a> World<'a> {
             device,
             output,
             memory: Memory::new(),
+            images: Images::default(),
             globals: vec![None; program.globals.len()],
             errors: LastError::default(),
             spoilt: false,
@@ -75,6 +78,7 @@ impl<'a> World<'a> {
         let printed = self.device.take_output();
         output =
             output.and_then(|()| self.output.write_all(&printed).and_then(|()| self.output.flush()).map_err(|e| e.to_string()));
+        self.give_back_images();
         for address in std::mem::take(&mut self.owned).into_iter().rev() {
             self.device.free(address);
         }
@@ -208,7 +212,7 @@ impl<'a> World<'a> {
         self.load(address, into)
     }
 
-    fn write(&mut self, address: u64, from: &[u8], locals: &mut Locals<'_>) -> Step {
+    pub(super) fn write(&mut self, address: u64, from: &[u8], locals: &mut Locals<'_>) -> Step {
         if is_local(address) { locals.store(address, from) } else { self.store(address, from) }
     }
 
@@ -220,6 +224,10 @@ impl<'a> World<'a> {
             let mut bytes = [0; 160];
             self.read(args.first().and_then(|words| words.first()).copied().unwrap_or(0), &mut bytes, locals)?;
             parms = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+            if let Some(parms) = <&[u64; 20]>::try_from(parms.as_slice()).ok().filter(|parms| parms[0] != 0 || parms[8] != 0) {
+                let stream = args.get(1).and_then(|words| words.first()).copied().unwrap_or(0);
+                return self.copy_array_3d(parms, stream, locals);
+            }
         }
         let request = match transfer::request(call.call, &args, &parms) {
             Some(Ok(request)) => request,
@@ -338,7 +346,7 @@ impl<'a> World<'a> {
     }
 
     /// A call that waits: what was written goes out before, and what was read is stale after it.
-    fn waiting(&mut self, wait: impl FnOnce(&mut dyn Device) -> CudaError) -> Step<CudaError> {
+    pub(super) fn waiting(&mut self, wait: impl FnOnce(&mut dyn Device) -> CudaError) -> Step<CudaError> {
         let flushed = self.memory.flush(self.device);
         self.flush_output()?;
         let error = wait(self.device);
@@ -437,6 +445,19 @@ impl<'a> World<'a> {
                     Err(error) => error,
                 }
             }
+            RuntimeFn::MallocArray
+            | RuntimeFn::Malloc3DArray
+            | RuntimeFn::FreeArray
+            | RuntimeFn::GetChannelDesc
+            | RuntimeFn::Memcpy2DToArray
+            | RuntimeFn::Memcpy2DFromArray
+            | RuntimeFn::Memcpy2DArrayToArray
+            | RuntimeFn::Memcpy2DToArrayAsync
+            | RuntimeFn::Memcpy2DFromArrayAsync
+            | RuntimeFn::CreateTextureObject
+            | RuntimeFn::DestroyTextureObject
+            | RuntimeFn::CreateSurfaceObject
+            | RuntimeFn::DestroySurfaceObject => self.about_textures(call, locals, span)?,
             RuntimeFn::DeviceSynchronize => self.waiting(|device| device.synchronize())?,
             RuntimeFn::StreamSynchronize => self.waiting(|device| device.stream_synchronize(a))?,
             RuntimeFn::EventSynchronize => self.waiting(|device| device.event_synchronize(a))?,
@@ -448,6 +469,7 @@ impl<'a> World<'a> {
                 }
                 self.owned.clear();
                 self.made.clear();
+                self.forget_images();
                 self.globals.fill(None);
                 error
             }
@@ -548,6 +570,7 @@ impl Environment for World<'_> {
             Effect::Atomic(atomic) => self.atomic(atomic, locals)?,
             Effect::Fence(_) => {}
             Effect::Barrier { op, .. } => return Err(needs_kernel(op.name())),
+            Effect::Texture(access) => return Err(needs_kernel(access.op.name())),
             Effect::Warp { op, .. } => return Err(needs_kernel(op.name())),
         }
         Ok(Flow::Continue)

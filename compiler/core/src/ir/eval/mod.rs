@@ -68,7 +68,10 @@ pub fn eval_binary(types: &TypeTable, op: BinaryOp, ty: TypeId, a: u64, b: u64, 
         }
         return int_binary(int, op, a, b);
     }
-    let is_address = matches!(types.get(ty), Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface);
+    let is_address = matches!(
+        types.get(ty),
+        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray
+    );
     if is_address { compare(op, a.partial_cmp(&b)) } else { Err(EvalError::Unsupported) }
 }
 

@@ -6,7 +6,7 @@ use super::parse::{Parser, Result};
 use crate::types::{EnumDef, EnumId, Field, Float, Int, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
 
 /// Names of built-in types.
-const NAMED: [(&str, TypeId); 10] = [
+const NAMED: [(&str, TypeId); 11] = [
     ("void", TypeTable::VOID),
     ("poison", TypeTable::POISON),
     ("bool", TypeTable::BOOL),
@@ -15,6 +15,7 @@ const NAMED: [(&str, TypeId); 10] = [
     ("cudaEvent_t", TypeTable::EVENT),
     ("cudaTextureObject_t", TypeTable::TEXTURE),
     ("cudaSurfaceObject_t", TypeTable::SURFACE),
+    ("cudaArray_t", TypeTable::CUDA_ARRAY),
     ("string", TypeTable::STR),
     ("dim3", TypeTable::DIM3),
 ];

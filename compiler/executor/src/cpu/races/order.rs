@@ -1,6 +1,6 @@
 //! Whether an earlier access is ordered before a thread.
 
-use super::shadow::Touch;
+use super::shadow::{Kind, Touch};
 use super::{Block, Now, Point, View};
 use crate::cpu::graph::{Graph, NodeId};
 use std::collections::{HashMap, HashSet};
@@ -117,6 +117,9 @@ impl Order<'_> {
 
     /// Whether an access, or all of several, is ordered before what a thread does now.
     pub(super) fn before(&mut self, earlier: &Touch, now: &Now<'_>) -> bool {
+        if now.touch.kind == Kind::Cached && !earlier.kind.is_read() {
+            return self.before_grid(earlier, now);
+        }
         if self.same_block(earlier, now) {
             if earlier.epoch < now.at.epoch {
                 return true;
@@ -135,6 +138,14 @@ impl Order<'_> {
         self.known.get((node, now.at.node)) == Some(true)
             || self.learnt(&now.me.view, earlier, now.at.block, now.at.node)
             || self.before_start(earlier, now.at.node)
+    }
+
+    /// Whether an access is before the whole grid of what a thread does now: what caches that are emptied between grids show.
+    fn before_grid(&mut self, earlier: &Touch, now: &Now<'_>) -> bool {
+        let Some(block) = self.blocks.partition_point(|block| block.first <= earlier.first).checked_sub(1) else { return true };
+        let Some(node) = self.blocks.get(block).map(|block| block.node) else { return true };
+        let earlier = Earlier { touch: earlier, block: u32::try_from(block).unwrap_or(u32::MAX), node };
+        node != now.at.node && (self.known.get((node, now.at.node)) == Some(true) || self.before_start(earlier, now.at.node))
     }
 
     /// Whether a thread has learnt of it by atomic operations.

@@ -71,9 +71,10 @@ impl Races {
         let Some(block) = self.blocks.get(place).copied() else { return };
         // one of the lanes that is not the thread itself
         let own = if earlier.first == now.touch.first { now.touch.lanes } else { 0 };
-        let lane = (earlier.lanes & !own).trailing_zeros().min(31);
+        let others = if earlier.lanes & !own == 0 { earlier.lanes } else { earlier.lanes & !own };
+        let lane = others.trailing_zeros().min(31);
         let thread = earlier.first + lane;
-        let side = |block, thread, touch: &Touch| Place { block, thread, epoch: touch.epoch, reads: touch.kind == Kind::Read };
+        let side = |block, thread, touch: &Touch| Place { block, thread, epoch: touch.epoch, reads: touch.kind.is_read() };
         let relation = relation(&side(block, thread, &earlier), &side(now.block, now.me.thread, &now.touch), graph);
         self.found.push(Race {
             earlier: Party {
@@ -139,6 +140,7 @@ impl Kind {
     const fn noun(self) -> &'static str {
         match self {
             Self::Read => "a read",
+            Self::Cached => "a texture or surface read",
             Self::Write => "a write",
             Self::VolatileRead => "a volatile read",
             Self::VolatileWrite => "a volatile write",
@@ -148,7 +150,7 @@ impl Kind {
 
     const fn done(self) -> &'static str {
         match self {
-            Self::Read | Self::VolatileRead => "read",
+            Self::Read | Self::Cached | Self::VolatileRead => "read",
             Self::Write | Self::VolatileWrite => "written",
             Self::Atomic | Self::BlockAtomic => "changed atomically",
         }
@@ -246,6 +248,9 @@ impl Race {
             Subject::Stream => return self.of_a_stream(earlier, later, who),
             Subject::Event => return self.of_an_event(program, earlier, later, who),
         }
+        if self.later.kind == Kind::Cached && self.earlier.node == self.later.node {
+            return self.stale(earlier, later, who, memory);
+        }
         let (help, guide) = self.relation.help();
         let message = format!("{} and {} of the same memory race", self.earlier.kind.noun(), self.later.kind.noun());
         let done = |party: &Party| format!("{} here by {}", party.kind.done(), who(party));
@@ -254,6 +259,15 @@ impl Race {
             .also(earlier, format!("{}, and nothing orders the two", done(&self.earlier)))
             .help(help)
             .note(format!("{}: {memory}; {guide}", bytes(self.access.size)))
+    }
+
+    /// A read through the texture cache of what the same grid has written, ordered or not.
+    fn stale(&self, earlier: Span, later: Span, who: impl Fn(&Party) -> String, memory: &str) -> Diagnostic {
+        Diagnostic::new(Code::E0747, later, "a texture or surface is read where the same grid has written")
+            .label(format!("read here by {}", who(&self.later)))
+            .also(earlier, format!("{} here by {}", self.earlier.kind.done(), who(&self.earlier)))
+            .help("read it in another grid: a child that is launched after the write, or a tail launch")
+            .note(format!("{}: {memory}; the caches of textures and surfaces do not follow the writes of the grid that runs (CUDA programming guide, section 4.18.3.4.4)", bytes(self.access.size)))
     }
 
     /// The side that changes what a handle stands for, and the other.

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cpu) enum Kind {
     Read,
+    /// A read through the texture cache: of a texture, or of a surface.
+    Cached,
     Write,
     Atomic,
     /// An atomic operation with the scope of the block.
@@ -23,8 +25,8 @@ impl Kind {
         matches!(self, Self::Atomic | Self::BlockAtomic | Self::VolatileRead | Self::VolatileWrite)
     }
 
-    const fn is_read(self) -> bool {
-        matches!(self, Self::Read | Self::VolatileRead)
+    pub(super) const fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::Cached | Self::VolatileRead)
     }
 }
 
