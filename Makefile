@@ -11,7 +11,7 @@ ARCH  ?= sm_90
 TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat nightly-layout fuzz clean
+.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat nightly-layout nightly-trees fuzz clean
 
 help: ## show this list
 	@echo 'cdpc, a compiler for GPU kernels that launch kernels'

@@ -9,10 +9,12 @@
 //!   executor reports the one where it says `//~ CODE`, in every order, and nothing of the other.
 //! - hostile input: what must hold for any text (`hostile`), over mutated sources here and with a fuzzer in `fuzz/`.
 //! - `reports`: which tests hold down what people ran into with other tools.
+//! - `agree`: what the reference executor finds, and what the compiler says of the same mistake.
 //! - the error index: every code's explanation has one shape, its wrong example gives that code, its right one compiles.
 //!
 //! It deliberately does not test how commands behave: that is the command line's own suite.
 
+pub mod agree;
 pub mod annotation;
 pub mod compile;
 pub mod data;

@@ -5,7 +5,7 @@ use lang_tests::annotation::{annotations, difference, without_annotations};
 use lang_tests::compile::compile;
 use lang_tests::data::{Case, cases, compare_blessed, no_orphans};
 use lang_tests::execute::run_tests;
-use lang_tests::{defect, index};
+use lang_tests::{agree, defect, index};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -45,6 +45,8 @@ fn trials() -> Result<Vec<Trial>, String> {
     trials.push(trial("rule/lints_have_cases".to_owned(), lints_have_cases));
     trials.push(trial("rule/allowances_have_reasons".to_owned(), allowances_have_reasons));
     trials.push(trial("rule/every_code_has_a_case".to_owned(), every_code_has_a_case));
+    trials.push(trial("rule/executor_and_compiler_agree".to_owned(), agree::check));
+    trials.push(trial("rule/page_of_the_executor".to_owned(), agree::page));
     trials.push(trial("rule/defects_of_every_kind".to_owned(), || defect::of_every_kind(&cases("defects")?)));
     trials.push(trial("rule/no_orphans".to_owned(), || no_orphans("check-fail", "stderr")));
     trials.push(trial("rule/no_orphans_of_defects".to_owned(), || no_orphans("defects", "stderr")));
