@@ -1,8 +1,11 @@
-//! Steps a second: `cargo run --release -p cdp-executor --example speed`.
+//! How fast programs run: `cargo run --release -p cdp-executor --example speed`, on a machine that does nothing else.
 //!
-//! Three programs, each without and with races looked for: flat (arithmetic and loads), barrier-heavy, launch-heavy. A step is a statement of
-//! the IR; a line of source is several.
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a program for people")]
+//! Three kinds of programs, each without and with races looked for, in turns; it prints medians as a table for docs/measurements.md. A step is
+//! a statement of the IR; a line of source is several.
+#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a program for people")]
+
+#[path = "../tests/support/loads.rs"]
+mod loads;
 
 use cdp_core::lower::{LowerOptions, lower};
 use cdp_core::source::SourceMap;
@@ -11,61 +14,11 @@ use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options, Program};
 use std::sync::Arc;
 use std::time::Instant;
 
-const FLAT: &str = "
-kernel flat(x: *global f32, n: i32) {
-    let i = (blockIdx.x * blockDim.x + threadIdx.x) as i32;
-    var sum = 0.0f32;
-    for k in 0..2000 { sum += x[(i + k) % n] * 0.5; }
-    x[n + i] = sum;
-}
-host fn main() {
-    let n = 8192;
-    let x = device(f32, 2 * n);
-    flat<<<32, 256>>>(x, n);
-    cudaDeviceSynchronize();
-}
-";
+/// How often each program runs; the median is what counts.
+const ROUNDS: usize = 9;
 
-const BARRIERS: &str = "
-kernel sums(x: *global i32, rounds: i32) {
-    shared part: [i32; 256];
-    let t = threadIdx.x as i32;
-    var total = 0;
-    for r in 0..rounds {
-        part[t] = t + r;
-        __syncthreads();
-        var width = 128;
-        while width > 0 {
-            if t < width { part[t] += part[t + width]; }
-            __syncthreads();
-            width /= 2;
-        }
-        total += part[0];
-        __syncthreads();
-    }
-    x[blockIdx.x as i32 * 256 + t] = total % 1000;
-}
-host fn main() {
-    let x = device(i32, 16 * 256);
-    sums<<<16, 256>>>(x, 100);
-    cudaDeviceSynchronize();
-}
-";
-
-const LAUNCHES: &str = "
-kernel leaf(x: *global i32, i: i32) { atomicAdd(&x[i % 1024], 1); }
-kernel node(x: *global i32, i: i32) {
-    for k in 0..100 {
-        let e = leaf<<<1, 32, 0, cudaStreamFireAndForget>>>(x, i + k);
-        if e != cudaSuccess { return; }
-    }
-}
-host fn main() {
-    let x = device(i32, 1024);
-    for r in 0..100 { node<<<10, 1>>>(x, r); }
-    cudaDeviceSynchronize();
-}
-";
+/// Blocks, or rounds of launches.
+const SIZE: u32 = 32;
 
 fn program(text: &str) -> Arc<Program> {
     let mut sources = SourceMap::new();
@@ -77,27 +30,49 @@ fn program(text: &str) -> Arc<Program> {
     Arc::new(Program::new(&module))
 }
 
+/// Steps and seconds of one run.
+fn once(program: &Arc<Program>, races: bool) -> (u64, f64) {
+    let mut device = CpuDevice::new(Arc::clone(program), CpuOptions { races, ..CpuOptions::default() });
+    let mut output = Vec::new();
+    let start = Instant::now();
+    let outcome = HostProgram::new(program, &mut device, &mut output, Options::default()).run_function("main").unwrap();
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(outcome.is_ok(), "{outcome:?}");
+    (device.steps(), seconds)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 fn main() {
-    println!("{:<16}{:>12}{:>18}{:>22}", "program", "steps", "million steps/s", "with races, the same");
-    for (name, text) in [("flat", FLAT), ("barrier-heavy", BARRIERS), ("launch-heavy", LAUNCHES)] {
-        let program = program(text);
-        let mut rates = Vec::new();
-        let mut steps = 0;
-        for races in [false, true] {
-            let mut best = 0.0f64;
-            for _ in 0..3 {
-                let mut device = CpuDevice::new(Arc::clone(&program), CpuOptions { races, ..CpuOptions::default() });
-                let mut output = Vec::new();
-                let start = Instant::now();
-                let outcome =
-                    HostProgram::new(&program, &mut device, &mut output, Options::default()).run_function("main").unwrap();
-                let seconds = start.elapsed().as_secs_f64();
-                assert!(outcome.is_ok(), "{outcome:?}");
-                steps = device.steps();
-                best = best.max(steps as f64 / seconds / 1e6);
+    let programs: Vec<Arc<Program>> = loads::LOADS.iter().map(|load| program(&(load.text)(SIZE))).collect();
+    let mut seconds = vec![[Vec::new(), Vec::new()]; programs.len()];
+    let mut steps = vec![0; programs.len()];
+    for _ in 0..ROUNDS {
+        for (place, program) in programs.iter().enumerate() {
+            for races in [false, true] {
+                let (taken, time) = once(program, races);
+                steps[place] = taken;
+                seconds[place][usize::from(races)].push(time);
             }
-            rates.push(best);
         }
-        println!("{name:<16}{steps:>12}{:>18.1}{:>22.1}", rates.first().unwrap(), rates.last().unwrap());
+    }
+    println!("| program | what it does | steps | ms | million steps/s | with races, ms | million steps/s | times slower |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for ((load, steps), [plain, races]) in loads::LOADS.iter().zip(steps).zip(seconds) {
+        let (plain, races) = (median(plain), median(races));
+        let rate = |seconds: f64| steps as f64 / seconds / 1e6;
+        println!(
+            "| {} | {} | {steps} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} |",
+            load.name,
+            load.about,
+            plain * 1e3,
+            rate(plain),
+            races * 1e3,
+            rate(races),
+            races / plain
+        );
     }
 }

@@ -232,3 +232,15 @@ fn a_run_can_be_stopped_from_outside() {
         assert_eq!(compiled.sources.line_column(diagnostic.primary.span).line, line);
     }
 }
+
+#[test]
+fn a_loop_with_a_counter_that_waits_for_a_child_is_told_so() {
+    // the counter makes every state a new one, so that only the limit on steps ends the loop
+    let text = "kernel child(flag: *global i32) { atomicExch(flag, 1); }\nkernel k(flag: *global i32) {\n    let e = child<<<1, 1>>>(flag);\n    if e != cudaSuccess { return; }\n    var tries = 0u32;\n    while atomicAdd(flag, 0) == 0 { tries += 1; }\n}\nhost fn main() { let flag = device(i32, 1); k<<<1, 1>>>(flag); cudaDeviceSynchronize(); }\n";
+    let ran = support::compile(text).run("main", Some(3_000_000));
+    assert!(ran.rendering.contains("E0730") && ran.rendering.contains("it waits in vain (E0743)"), "{}", ran.rendering);
+    // work that changes memory waits for nothing
+    let busy = text.replace("tries += 1;", "tries += 1; atomicAdd(flag + 1, 1);").replace("device(i32, 1)", "device(i32, 2)");
+    let ran = support::compile(&busy).run("main", Some(3_000_000));
+    assert!(ran.rendering.contains("E0730") && !ran.rendering.contains("in vain"), "{}", ran.rendering);
+}

@@ -62,12 +62,20 @@ pub(super) struct Spin {
     seen: (u64, u64),
     /// It came back to that state; how often memory had been changed, then as before.
     back: Option<u64>,
+    /// How many of its steps ago memory was last changed by anybody, and how often it was changed until then.
+    quiet: (u64, u64),
 }
 
 impl Spin {
-    /// A turn has ended before the thread had to wait.
-    fn turn(&mut self, state: u64, changes: u64) {
+    /// For how many of the thread's own steps memory has not been changed.
+    const fn quiet_steps(self, changes: u64) -> u64 {
+        if self.quiet.1 == changes { self.quiet.0 } else { 0 }
+    }
+
+    /// A turn of so many steps has ended before the thread had to wait.
+    fn turn(&mut self, state: u64, changes: u64, steps: u64) {
         self.back = (self.turns > 0 && self.seen == (state, changes)).then_some(changes);
+        self.quiet = if self.quiet.1 == changes { (self.quiet.0 + steps, changes) } else { (0, changes) };
         self.turns += 1;
         if self.turns.is_power_of_two() {
             self.seen = (state, changes);
@@ -302,8 +310,14 @@ impl Block<'_> {
         });
         let stop = match stop {
             Ok(stop) => stop,
-            Err(fault) => return Err(self.named(index, fault)),
+            Err(fault) => {
+                self.machine.quiet = me.spin.quiet_steps(self.machine.changes);
+                return Err(self.named(index, fault));
+            }
         };
+        if stopped || left <= turn {
+            self.machine.quiet = me.spin.quiet_steps(self.machine.changes);
+        }
         let status = match stop {
             Stop::Ended | Stop::Abandoned => Status::Ended,
             Stop::OutOfSteps | Stop::Waits if stopped => {
@@ -315,7 +329,7 @@ impl Block<'_> {
                 return Err(self.named(index, fault));
             }
             Stop::OutOfSteps => {
-                me.spin.turn(thread.state(), self.machine.changes);
+                me.spin.turn(thread.state(), self.machine.changes, turn - steps);
                 Status::Runnable
             }
             Stop::Waits => match thread.waiting(self.program) {

@@ -280,6 +280,11 @@ impl Graph {
         traced.collect()
     }
 
+    /// How many grids and copies that a grid submitted are not complete, but tails.
+    pub(super) fn children(&self, id: NodeId) -> u32 {
+        self.node(id).map_or(0, |node| node.children)
+    }
+
     /// The number of the next node.
     pub(super) fn next_id(&self) -> u32 {
         self.first.saturating_add(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX))

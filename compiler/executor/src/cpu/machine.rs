@@ -66,6 +66,8 @@ pub(super) struct Machine {
     pub steps: u64,
     /// How often a thread changed memory.
     pub changes: u64,
+    /// For how many steps of the thread that failed or was stopped nobody had changed memory.
+    pub quiet: u64,
     /// Events of grids that are alive.
     pub events: u64,
     kernels: HashMap<u32, Arc<Kernel>>,
@@ -105,6 +107,9 @@ const MEANWHILE: u64 = 8;
 
 /// How many of the ready nodes a draw is made from.
 const DRAWN_NODES: usize = 16;
+
+/// A loop that went round for so many steps without changing memory may wait for something.
+const QUIET: u64 = 1_000_000;
 
 /// How many of the launches that led to a fault are shown.
 const SHOWN_LAUNCHES: usize = 4;
@@ -151,6 +156,7 @@ impl Machine {
             nested: 0,
             steps: 0,
             changes: 0,
+            quiet: 0,
             events: 0,
             kernels: HashMap::new(),
             unseen: Vec::new(),
@@ -357,7 +363,15 @@ impl Machine {
 
     /// A fault of device code: it is reported, the context is spoilt, and nothing later runs (cdp2 rule R18).
     fn fail(&mut self, id: NodeId, fault: &Fault) {
-        let diagnostic = self.with_launches(id, fault.diagnostic());
+        let mut diagnostic = self.with_launches(id, fault.diagnostic());
+        let children = self.graph.children(id);
+        let endless = matches!(fault.kind, FaultKind::Stopped | FaultKind::Steps(_) | FaultKind::Overflow { .. });
+        if endless && self.quiet >= QUIET && children > 0 {
+            diagnostic = diagnostic.note(format!(
+                "for more than {} steps nothing changed in memory, while {children} of the grids that it launched had not run: if it waits for one of them, it waits in vain (E0743)",
+                self.quiet
+            ));
+        }
         self.diagnostics.push(diagnostic);
         self.error = match fault.kind {
             FaultKind::Assert { .. } => 710,

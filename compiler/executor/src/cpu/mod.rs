@@ -82,6 +82,12 @@ impl CpuDevice {
         self.machine.steps
     }
 
+    /// How often two accesses were compared, where races are looked for: what that costs beside the steps.
+    #[must_use]
+    pub fn compared(&self) -> u64 {
+        self.machine.races.as_ref().map_or(0, |races| races.compared)
+    }
+
     /// What ran since the last call, where [`CpuOptions::trace`] asked for it.
     pub fn take_trace(&mut self) -> Trace {
         let nodes = self.machine.trace.as_mut().map(std::mem::take).unwrap_or_default();

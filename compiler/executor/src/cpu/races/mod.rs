@@ -102,6 +102,8 @@ pub(super) struct Races {
     pub found: Vec<Race>,
     /// Races beyond those in `found`.
     pub more: u64,
+    /// How often two accesses were compared.
+    pub compared: u64,
 }
 
 impl Sync {
@@ -127,7 +129,7 @@ impl Races {
     pub(super) fn waited(&mut self) {
         let found = std::mem::take(&mut self.found);
         let seen = std::mem::take(&mut self.seen);
-        *self = Self { found, seen, more: self.more, ..Self::default() };
+        *self = Self { found, seen, more: self.more, compared: self.compared, ..Self::default() };
     }
 
     /// Checks an access against those before it, and remembers it.
@@ -146,10 +148,11 @@ impl Races {
         if matches!(kind, Kind::Atomic | Kind::BlockAtomic) {
             now.touch.width = access.size as u8;
         }
-        let Self { shadow, blocks, locations, known, seen, .. } = self;
+        let Self { shadow, blocks, locations, known, seen, compared, .. } = self;
         let mut order = order::Order { blocks, locations, known, graph };
         let mut conflict = None;
         shadow.touch(access.address, access.size, now.touch, |earlier| {
+            *compared += 1;
             if order.before(earlier, &now) {
                 return true;
             }
