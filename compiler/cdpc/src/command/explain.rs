@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use cdp_core::diag::Code;
+use cdp_core::rules::Lint;
 
 use crate::failure::{Failure, Result};
 use crate::report::Reporter;
@@ -12,7 +13,7 @@ use crate::terminal;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The code, for example `E0401`; without it all codes are listed
+    /// The code, for example `E0401`, or a lint's name; without it all are listed
     code: Option<String>,
 }
 
@@ -23,12 +24,14 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let Some(wanted) = &args.code else {
         let mut list = String::new();
         for code in Code::ALL {
-            let _ = writeln!(list, "{}  {}", style.bold(code.id()), code.title());
+            let name = Lint::of(*code).map_or_else(String::new, |lint| format!(" (`{}`)", lint.name));
+            let _ = writeln!(list, "{}  {}{name}", style.bold(code.id()), code.title());
         }
         return terminal::print(list);
     };
-    let Some(code) = Code::ALL.iter().find(|code| code.id().eq_ignore_ascii_case(wanted)) else {
-        return Err(Failure::usage(format!("there is no error code `{wanted}`")).help("`cdpc explain` lists all of them"));
+    let Some(code) = Code::from_id(wanted).or_else(|| Lint::from_name(wanted).map(|lint| lint.code)) else {
+        return Err(Failure::usage(format!("there is no error code `{wanted}`, nor a lint of that name"))
+            .help("`cdpc explain` lists all of them"));
     };
     terminal::print(markdown(code.explanation(), style))
 }

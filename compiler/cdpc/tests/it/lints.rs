@@ -85,3 +85,10 @@ fn what_is_left_is_shown() {
     assert_eq!(text, "kernel k(x: *global i32) { x[threadIdx.x] = nothing_like_it; }\n");
     place.run("check --dry-run a.cdp").fails(2, &["--fix"]);
 }
+
+#[test]
+fn lints_are_explained_by_name() {
+    let place = Place::new();
+    place.run("explain missing_barrier").succeeds().prints(&["W0502: child may not see"]);
+    place.run("explain").succeeds().prints(&["W0502  child may not see what other threads wrote (`missing_barrier`)"]);
+}
