@@ -188,5 +188,6 @@ const fn special(register: Register) -> SpecialRegister {
         Register::Clock => SpecialRegister::Clock,
         Register::Clock64 => SpecialRegister::Clock64,
         Register::GlobalTimer => SpecialRegister::GlobalTimer,
+        Register::GridId => SpecialRegister::GridId,
     }
 }

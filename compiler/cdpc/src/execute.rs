@@ -118,6 +118,11 @@ impl Runner {
     /// # Errors
     /// Those of code generation and linking.
     pub fn new(device: Choice, executor: Executor, build: &Build<'_>) -> Result<Self> {
+        // host code is the same either way
+        let program = match device {
+            Choice::Gpu(_) => Program::new(build.module()),
+            Choice::Cpu | Choice::Auto => Program::new(&*build.runnable()?),
+        };
         let target = match device {
             Choice::Gpu(number) => {
                 let code = build.generate_to_run()?;
@@ -130,7 +135,7 @@ impl Runner {
                 Target::Cpu(executor)
             }
         };
-        Ok(Self { program: Arc::new(Program::new(build.module())), target })
+        Ok(Self { program: Arc::new(program), target })
     }
 
     /// A new device.

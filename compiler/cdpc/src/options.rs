@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use cdp_core::pass::MergeOptions;
 use cdp_core::rules::{Level, Levels, lints};
 use cdp_executor::cpu::{CpuOptions, Schedule};
 use cdp_runtime::{Arch, Search};
@@ -36,6 +37,12 @@ pub struct Compile {
     /// Which device runtime calls a launch becomes; `auto` takes the faster V1 where it is right
     #[arg(long, value_name = "ABI", default_value = "auto")]
     pub launch_abi: LaunchAbi,
+    /// Run many fire-and-forget launches of one kernel as one grid
+    #[arg(long, value_name = "SWITCH", default_value = "off")]
+    pub launch_merging: Switch,
+    /// Device memory for launches that wait to be merged, in MiB; what has no room there is launched as it is
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub merge_memory: u32,
     /// The most parameter bytes of a kernel that is launched from the device
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=32764))]
     pub max_param_bytes: u32,
@@ -176,7 +183,23 @@ pub enum LaunchAbi {
     V2,
 }
 
+/// Something that is done or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// Done
+    On,
+    /// Not done
+    #[default]
+    Off,
+}
+
 impl Compile {
+    /// How launches are merged; none for not at all.
+    pub fn merging(&self) -> Option<MergeOptions> {
+        let memory = u64::from(self.merge_memory) << 20;
+        (self.launch_merging == Switch::On).then(|| MergeOptions { memory, ..MergeOptions::default() })
+    }
+
     /// The target.
     ///
     /// # Errors
@@ -188,9 +211,12 @@ impl Compile {
     /// The arguments that make another process compile alike.
     pub fn arguments(&self) -> Vec<OsString> {
         let launch_abi = self.launch_abi.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let merging = if self.launch_merging == Switch::On { "on" } else { "off" };
         let mut list: Vec<OsString> = vec![
             format!("-O{}", self.level).into(),
             format!("--launch-abi={launch_abi}").into(),
+            format!("--launch-merging={merging}").into(),
+            format!("--merge-memory={}", self.merge_memory).into(),
             format!("--max-param-bytes={}", self.max_param_bytes).into(),
         ];
         list.extend(self.meaning.arguments());
@@ -316,7 +342,7 @@ mod tests {
         let lines: [&[&str]; 3] = [
             &["x"],
             &["x", "-O1", "--fmad=false", "-DN=4", "-DFAST", "--ftz", "--launch-abi=v2", "--arch", "sm_100a", "--cuda", "/a b"],
-            &["x", "--fast-math", "--lineinfo", "--max-param-bytes", "8192", "--fmad"],
+            &["x", "--fast-math", "--lineinfo", "--max-param-bytes", "8192", "--fmad", "--launch-merging=on", "--merge-memory=8"],
         ];
         for line in lines {
             let first = Only::try_parse_from(line).unwrap().compile;

@@ -183,7 +183,7 @@ const fn domain(domain: Domain) -> &'static str {
 fn registers() -> String {
     let mut out = head(&["name", "type"]);
     for register in Register::ALL {
-        let call = matches!(register, Register::Clock | Register::Clock64 | Register::GlobalTimer);
+        let call = matches!(register, Register::Clock | Register::Clock64 | Register::GlobalTimer | Register::GridId);
         let name = format!("`{}{}`", register.name(), if call { "()" } else { "" });
         row(&mut out, &[&name, &format!("`u{}`", register.bits())]);
     }

@@ -24,6 +24,7 @@ pub enum SpecialRegister {
     Clock,
     Clock64,
     GlobalTimer,
+    GridId,
 }
 
 /// Barriers of a block.
@@ -87,7 +88,7 @@ pub enum WarpReduce {
 }
 
 impl<'c> Body<'_, 'c> {
-    /// Reads a register: 64 bits for `Clock64` and `GlobalTimer`, 32 for the others.
+    /// Reads a register: 64 bits for `Clock64`, `GlobalTimer` and `GridId`, 32 for the others.
     ///
     /// # Errors
     /// [`Error::Shape`] when no block is current.
@@ -110,6 +111,8 @@ impl<'c> Body<'_, 'c> {
             SpecialRegister::Clock => "clock",
             SpecialRegister::Clock64 => "clock64",
             SpecialRegister::GlobalTimer => "globaltimer",
+            // LLVM 22 reads the lower half only (PTX ISA 10.8: 64 bits since PTX 3.0)
+            SpecialRegister::GridId => return self.assembly("mov.u64 $0, %gridid;", "=l", self.module.int(64)?.into(), &[]),
         };
         self.intrinsic_value(&format!("llvm.nvvm.read.ptx.sreg.{name}"), &[], &[])
     }

@@ -79,6 +79,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let listing = Listing {
         args,
         manifest: &code.manifest,
+        merging: &code.merging,
         source: build.source_lines(),
         file: build.source_name(),
         style: reporter.style_out(),
@@ -94,6 +95,8 @@ fn write(path: &Path, text: String) -> Result<()> {
 struct Listing<'a> {
     args: &'a Args,
     manifest: &'a Manifest,
+    /// By line, what launch merging did.
+    merging: &'a [(u32, String)],
     source: Vec<&'a str>,
     file: &'a str,
     style: Style,
@@ -138,7 +141,9 @@ impl Listing<'_> {
     }
 
     fn launches(&self, line: u32) -> impl Iterator<Item = &LaunchSite> {
-        self.manifest.launch_sites.iter().filter(move |site| site.line == line && site.file == self.file)
+        // those of merged grids are ours, and stand nowhere in the source
+        let own = |site: &&LaunchSite| !site.kernel.starts_with("cdpc$merge$");
+        self.manifest.launch_sites.iter().filter(move |site| site.line == line && site.file == self.file).filter(own)
     }
 
     fn line(&self, out: &mut String, line: u32, ptx: &Function, machine: Option<&Function>) {
@@ -146,8 +151,14 @@ impl Listing<'_> {
         let launched = self.launches(line).next().is_some();
         let shown = if launched { self.style.mark(source) } else { self.style.bold(source) };
         let _ = writeln!(out, "{line:5} | {shown}");
-        for site in self.launches(line) {
-            let _ = writeln!(out, "      | {}", self.style.mark(&describe(site)));
+        let mut described: Vec<String> = self.launches(line).map(describe).collect();
+        // merged grids run functions of their own, with the same launches
+        described.dedup();
+        for text in described {
+            let _ = writeln!(out, "      | {}", self.style.mark(&text));
+        }
+        for (_, what) in self.merging.iter().filter(|(at, _)| *at == line) {
+            let _ = writeln!(out, "      | {}", self.style.mark(&format!("^ {what}")));
         }
         let left: Vec<&str> = ptx.of_line(line).collect();
         let right: Vec<&str> = machine.into_iter().flat_map(|function| function.of_line(line)).collect();

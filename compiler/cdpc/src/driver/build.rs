@@ -1,11 +1,12 @@
 //! From IR to PTX and a cubin.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
-use cdp_core::pass::{LaunchAbi, LaunchOptions};
+use cdp_core::pass::{LaunchAbi, LaunchOptions, MergeMode, MergeSite};
 use cdp_core::source::{FileId, SourceMap};
 use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
@@ -47,6 +48,8 @@ pub struct Generated {
     pub manifest: Manifest,
     /// Whether it prints, and counts how often.
     pub counts_prints: bool,
+    /// What became of launches of the source itself: the line and the words. Empty unless launches are merged.
+    pub merging: Vec<(u32, String)>,
 }
 
 /// A cubin whose layout is the compiler's.
@@ -85,6 +88,17 @@ impl<'a> Build<'a> {
     /// The source's file among the texts.
     pub const fn file(&self) -> FileId {
         self.front.file
+    }
+
+    /// The IR as the executor runs it: with launches merged where that is wanted.
+    ///
+    /// # Errors
+    /// Faults of ours.
+    pub fn runnable(&self) -> Result<Cow<'_, Module>> {
+        match self.compile.merging() {
+            Some(options) => self.front.merged(&options).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(&self.front.module)),
+        }
     }
 
     /// The texts.
@@ -158,19 +172,38 @@ impl<'a> Build<'a> {
             options::LaunchAbi::V2 => LaunchAbi::V2,
         };
         let launch = LaunchOptions { abi, max_param_bytes: self.compile.max_param_bytes.into(), ..LaunchOptions::default() };
-        let lowered = self.front.lower_launches(&launch, count_prints, self.reporter)?;
+        let lowered = self.front.lower_launches(&launch, self.compile.merging().as_ref(), count_prints, self.reporter)?;
         let options = self.backend_options(texts)?;
         let output =
             cdp_backend::compile(&lowered.module, &self.front.sources, &options).map_err(|error| self.refused(&error))?;
         let manifest = manifest::of(&self.front, &lowered, &output, self.arch)?;
         let lowered_ir = if texts { ir::print(&lowered.module) } else { String::new() };
+        let merging = self.merging(&lowered.merged);
         Ok(Generated {
             lowered_ir,
             llvm_ir: output.llvm_ir_optimised,
             ptx: output.ptx,
             manifest,
+            merging,
             counts_prints: lowered.counts_prints,
         })
+    }
+
+    /// What became of the launches in the source's own file.
+    fn merging(&self, sites: &[MergeSite]) -> Vec<(u32, String)> {
+        let sources = &self.front.sources;
+        let text = |site: &MergeSite| match &site.result {
+            Ok(MergeMode::Blocks) => "merged, block by block".to_owned(),
+            Ok(MergeMode::Threads) => "merged, thread by thread in full blocks".to_owned(),
+            Err(obstacle) if obstacle.span == site.span => format!("launched as it is: {}", obstacle.why),
+            Err(obstacle) => {
+                let at = sources.line_column(obstacle.span);
+                let (file, code) = (sources.name(obstacle.span.file), sources.text(obstacle.span));
+                format!("launched as it is: {} ({file}:{}:{}, `{code}`)", obstacle.why, at.line, at.column)
+            }
+        };
+        let own = sites.iter().filter(|site| site.span.file == self.front.file);
+        own.map(|site| (sources.line_column(site.span).line, text(site))).collect()
     }
 
     fn backend_options(&self, texts: bool) -> Result<cdp_backend::Options> {

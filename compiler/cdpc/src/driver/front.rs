@@ -3,7 +3,7 @@
 use cdp_core::diag::{Diagnostic, Diagnostics};
 use cdp_core::ir::{Module, PlaceBase};
 use cdp_core::lower::{self, LowerOptions};
-use cdp_core::pass::{self, LaunchOptions, LaunchSite};
+use cdp_core::pass::{self, LaunchOptions, LaunchSite, MergeOptions, MergeSite};
 use cdp_core::source::{FileId, SourceMap};
 use cdp_core::syntax::ast;
 use cdp_core::types::Space;
@@ -49,6 +49,8 @@ pub struct Lowered {
     pub launches: Vec<LaunchSite>,
     /// Whether it prints, and counts how often.
     pub counts_prints: bool,
+    /// What became of the program's own launches; empty where merging is off.
+    pub merged: Vec<MergeSite>,
 }
 
 impl Front {
@@ -96,18 +98,25 @@ impl Front {
     }
 
     /// Folds constants and lowers the launches. Shows what was found up to here.
-    pub(super) fn lower_launches(&self, options: &LaunchOptions, count: bool, reporter: &Reporter) -> Result<Lowered> {
+    pub(super) fn lower_launches(
+        &self,
+        options: &LaunchOptions,
+        merging: Option<&MergeOptions>,
+        count: bool,
+        reporter: &Reporter,
+    ) -> Result<Lowered> {
         let mut module = self.module.clone();
         show_to_host(&mut module);
         pass::const_fold(&mut module);
         pass::simplify(&mut module);
+        let merged = merging.map(|options| pass::merge_launches(&mut module, options)).unwrap_or_default();
         let (launches, found) = pass::lower_launches(&mut module, options);
         let counts_prints = count && pass::count_prints(&mut module);
         let mut all = self.warnings.clone();
         all.extend(found);
         reporter.diagnostics(&self.sources, &all.finish())?;
         verified(&module, "the lowering of launches")?;
-        Ok(Lowered { module, launches, counts_prints })
+        Ok(Lowered { module, launches, merged, counts_prints })
     }
 
     /// Everything that is found in the source, the checks that go with code generation included.
@@ -125,7 +134,20 @@ impl Front {
     /// # Errors
     /// The source's errors, all of them shown.
     pub fn check(&self, reporter: &Reporter) -> Result<()> {
-        self.lower_launches(&LaunchOptions::default(), false, reporter).map(|_| ())
+        self.lower_launches(&LaunchOptions::default(), None, false, reporter).map(|_| ())
+    }
+
+    /// The module as the executor runs it with launches merged.
+    ///
+    /// # Errors
+    /// Faults of ours.
+    pub fn merged(&self, options: &MergeOptions) -> Result<Module> {
+        let mut module = self.module.clone();
+        pass::const_fold(&mut module);
+        pass::simplify(&mut module);
+        pass::merge_launches(&mut module, options);
+        verified(&module, "the merging of launches")?;
+        Ok(module)
     }
 }
 

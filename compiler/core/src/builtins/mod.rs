@@ -51,11 +51,13 @@ pub enum Register {
     Clock64,
     /// `globaltimer()`: nanoseconds, 64 bits
     GlobalTimer,
+    /// `gridid()`: the grid's number, 64 bits; no other grid of the device has it (measured)
+    GridId,
 }
 
 impl Register {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::ThreadIdxX,
         Self::ThreadIdxY,
         Self::ThreadIdxZ,
@@ -73,6 +75,7 @@ impl Register {
         Self::Clock,
         Self::Clock64,
         Self::GlobalTimer,
+        Self::GridId,
     ];
 
     /// Whether it is different at every look.
@@ -102,14 +105,15 @@ impl Register {
             Self::Clock => "clock",
             Self::Clock64 => "clock64",
             Self::GlobalTimer => "globaltimer",
+            Self::GridId => "gridid",
         }
     }
 
-    /// 64 for `clock64` and `globaltimer`, else 32; all are unsigned.
+    /// 64 for `clock64`, `globaltimer` and `gridid`, else 32; all are unsigned.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
-            Self::Clock64 | Self::GlobalTimer => 64,
+            Self::Clock64 | Self::GlobalTimer | Self::GridId => 64,
             _ => 32,
         }
     }

@@ -1,6 +1,6 @@
 //! Walking over what statements are made of: operands read, places named, locals written.
 
-use super::{LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind};
+use super::{FunctionId, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind};
 
 macro_rules! visitors {
     ($each_operand:ident $each_place:ident $($mutable:tt)?) => {
@@ -118,6 +118,48 @@ impl StatementKind {
             | Self::Printf { dst, .. } => *dst,
             Self::Launch(launch) => launch.dst,
             Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } => None,
+        }
+    }
+}
+
+impl StatementKind {
+    /// Calls `f` for every local that the statement names: read, written, or the base of a place.
+    pub fn each_local_mut(&mut self, f: &mut impl FnMut(&mut LocalId)) {
+        self.each_operand_mut(&mut |operand| {
+            if let Operand::Local(local) = operand {
+                f(local);
+            }
+        });
+        self.each_place_mut(&mut |place| {
+            if let PlaceBase::Local(local) = &mut place.base {
+                f(local);
+            }
+        });
+        match self {
+            Self::Assign { dst, .. } | Self::Load { dst, .. } | Self::HostAllocate { dst, .. } => f(dst),
+            Self::Call { dst, .. }
+            | Self::Atomic { dst, .. }
+            | Self::Barrier { dst, .. }
+            | Self::Warp { dst, .. }
+            | Self::Texture { dst, .. }
+            | Self::Runtime { dst, .. }
+            | Self::Printf { dst, .. } => dst.iter_mut().for_each(f),
+            Self::Launch(launch) => launch.dst.iter_mut().for_each(f),
+            Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } => {}
+        }
+    }
+
+    /// Calls `f` for every function that the statement names: called, launched, or an operand.
+    pub fn each_function_mut(&mut self, f: &mut impl FnMut(&mut FunctionId)) {
+        self.each_operand_mut(&mut |operand| {
+            if let Operand::Function(function) = operand {
+                f(function);
+            }
+        });
+        match self {
+            Self::Call { function, .. } => f(function),
+            Self::Launch(launch) => f(&mut launch.kernel),
+            _ => {}
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! 1. [`const_fold`]: what can be computed now
 //! 2. [`simplify`]: constant branches folded, unreachable blocks removed, dead launches with them
-//! 3. [`lower_launches`]: launches of device code become calls of the device runtime; `runtime` before that replaces calls which the
+//! 3. [`merge_launches`], where it is wanted: many launches of one kernel become one grid
+//! 4. [`lower_launches`]: launches of device code become calls of the device runtime; `runtime` before that replaces calls which the
 //!    device runtime does not do as it should
 //! 4. [`count_prints`], for a program that `cdpc` itself runs on a GPU
 //!
@@ -11,6 +12,7 @@
 mod const_fold;
 mod count_prints;
 mod launch;
+mod merge;
 mod runtime;
 mod simplify;
 #[cfg(test)]
@@ -19,5 +21,6 @@ mod tests;
 pub use const_fold::const_fold;
 pub use count_prints::{PRINT_COUNTER, PRINT_MARK, count_prints};
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
+pub use merge::{MergeMode, MergeOptions, MergeSite, Obstacle, merge_launches};
 pub use runtime::FILL_KERNEL;
 pub use simplify::{remove_unreachable, simplify, simplify_function};

@@ -156,7 +156,7 @@ impl Body<'_, '_> {
             "assert" => Some(self.assert(args, span)),
             "device" => Some(self.host_allocate(name_span, args, span)),
             "__ldg" => Some(self.load(name, Access::NonCoherent, name_span, args, span)),
-            "clock" | "clock64" | "globaltimer" => {
+            "clock" | "clock64" | "globaltimer" | "gridid" => {
                 self.count(name, args, 0, 0, span);
                 Register::from_name(name).map(|register| self.register(register, span))
             }

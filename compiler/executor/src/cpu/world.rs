@@ -358,6 +358,8 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
             Register::GridDimZ => grid_z,
             Register::WarpSize => super::block::WARP as u32,
             Register::LaneId => self.me.lane,
+            // numbers of nodes grow from 0
+            Register::GridId => return u64::from(self.run.id.0) + 1,
             // time is steps; reading the clock takes one
             Register::Clock | Register::Clock64 | Register::GlobalTimer => {
                 self.machine.steps += 1;

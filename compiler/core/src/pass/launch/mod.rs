@@ -13,7 +13,7 @@
 
 mod emit;
 mod size;
-mod stream;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What is known of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StreamKind {
+pub(in crate::pass) enum StreamKind {
     /// The NULL stream, or made by `cudaStreamCreateWithFlags` in this function.
     Ordinary,
     /// Certainly the tail or the fire-and-forget stream.
@@ -61,12 +61,12 @@ fn addresses(function: &Function) -> Addresses {
 }
 
 /// The streams of one function.
-pub(super) struct Streams {
+pub(in crate::pass) struct Streams {
     sources: HashMap<LocalId, Vec<Source>>,
 }
 
 impl Streams {
-    pub(super) fn new(function: &Function) -> Self {
+    pub(in crate::pass) fn new(function: &Function) -> Self {
         let mut streams = Self { sources: HashMap::new() };
         for param in 0..function.param_count {
             streams.add(LocalId(param), Source::Unknown);
@@ -143,7 +143,7 @@ impl Streams {
     }
 
     /// What a launch into this stream can be into.
-    pub(super) fn kind(&self, stream: &Operand) -> StreamKind {
+    pub(in crate::pass) fn kind(&self, stream: &Operand) -> StreamKind {
         let mut work = vec![stream.clone()];
         let mut seen = HashSet::new();
         let mut found = None;

@@ -8,12 +8,12 @@
 //!
 //! What is added has symbols with a `$`, which no name in source has.
 
-mod code;
+pub(super) mod code;
 mod event;
 mod fill;
 mod memset;
 mod occupancy;
-mod site;
+pub(super) mod site;
 #[cfg(test)]
 mod tests;
 

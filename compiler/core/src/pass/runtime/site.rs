@@ -8,7 +8,7 @@ use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
 
 /// Where the code that replaces a call goes.
-pub(super) struct Site<'a> {
+pub(in crate::pass) struct Site<'a> {
     pub module: &'a mut Module,
     pub function: &'a mut Function,
     /// The block that grows.
@@ -18,7 +18,7 @@ pub(super) struct Site<'a> {
 
 /// Takes the first statement of a kind out of a block, and has `emit` write code in its place, which goes on in the block that it is given:
 /// there, behind all others, is what followed the statement.
-pub(super) fn replace_first(
+pub(in crate::pass) fn replace_first(
     module: &mut Module,
     function: &mut Function,
     block: usize,
@@ -41,34 +41,39 @@ pub(super) fn replace_first(
 }
 
 impl Site<'_> {
-    pub(super) fn binary(&mut self, ty: TypeId, op: BinaryOp, a: &Operand, b: &Operand) -> Operand {
+    pub(in crate::pass) fn binary(&mut self, ty: TypeId, op: BinaryOp, a: &Operand, b: &Operand) -> Operand {
         self.assign(ty, Rvalue::Binary(op, a.clone(), b.clone()))
     }
 
-    pub(super) fn compare(&mut self, op: BinaryOp, a: &Operand, b: &Operand) -> Operand {
+    pub(in crate::pass) fn compare(&mut self, op: BinaryOp, a: &Operand, b: &Operand) -> Operand {
         self.binary(TypeTable::BOOL, op, a, b)
     }
 
-    pub(super) fn assign(&mut self, ty: TypeId, value: Rvalue) -> Operand {
-        self.function.locals.push(Local { name: String::new(), ty, restrict: false, span: self.span });
-        let dst = LocalId(u32::try_from(self.function.locals.len() - 1).unwrap_or(u32::MAX));
+    pub(in crate::pass) fn assign(&mut self, ty: TypeId, value: Rvalue) -> Operand {
+        let dst = self.local(ty);
         self.push(StatementKind::Assign { dst, value });
         dst.into()
     }
 
-    pub(super) fn push(&mut self, kind: StatementKind) {
+    /// A new temporary.
+    pub(in crate::pass) fn local(&mut self, ty: TypeId) -> LocalId {
+        self.function.locals.push(Local { name: String::new(), ty, restrict: false, span: self.span });
+        LocalId(u32::try_from(self.function.locals.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub(in crate::pass) fn push(&mut self, kind: StatementKind) {
         if let Some(block) = self.function.blocks.get_mut(self.current.index()) {
             block.statements.push(Statement { kind, span: self.span });
         }
     }
 
-    pub(super) fn block(&mut self) -> BlockId {
+    pub(in crate::pass) fn block(&mut self) -> BlockId {
         let terminator = Terminator { kind: TerminatorKind::Unreachable, span: self.span };
         self.function.blocks.push(Block { statements: Vec::new(), terminator, unroll: None });
         BlockId(u32::try_from(self.function.blocks.len() - 1).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn terminate(&mut self, kind: TerminatorKind) {
+    pub(in crate::pass) fn terminate(&mut self, kind: TerminatorKind) {
         if let Some(block) = self.function.blocks.get_mut(self.current.index()) {
             block.terminator = Terminator { kind, span: self.span };
         }

@@ -1,0 +1,189 @@
+//! The code that merged launches run on: a text of our own, compiled like any other.
+
+use super::graft::{Naming, graft};
+use super::plan::{MergeMode, Plan};
+use super::record::Segments;
+use crate::ir::{Function, FunctionBuilder, FunctionId, FunctionKind, Module};
+use crate::lower::{self, LowerOptions};
+use crate::source::{SourceMap, Span};
+use crate::types::{Space, TypeTable};
+use crate::{sema, syntax};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+const COMMON: &str = include_str!("runtime.cdp");
+const BLOCKS: &str = include_str!("blocks.cdp");
+const THREADS: &str = include_str!("threads.cdp");
+
+/// Threads of the blocks in which children are laid side by side.
+const FULL_BLOCK: u32 = 128;
+/// Roots that can push at the same time are this many, in so many sets; merged grids that can push, so many.
+const BUCKETS: u32 = 64;
+const WAYS: u32 = 8;
+const OTHERS: u32 = 256;
+
+/// What was added to the module.
+pub(super) struct Runtime {
+    /// By queue: `fn(record: *global const u8, unit: u32, next: u32)`, runs one block or thread; empty as yet.
+    pub runs: Vec<FunctionId>,
+    /// `fn(context: u32, queue: u32, units: u32) -> *global u8`
+    pub reserve: FunctionId,
+    /// `fn(x: u32, y: u32, z: u32, each: u32) -> u32`
+    pub units_of: FunctionId,
+    /// `fn() -> u32`
+    pub root_context: FunctionId,
+    /// `fn()`
+    pub before_tail: FunctionId,
+}
+
+/// No context (`NONE` in the text).
+pub(super) const NO_CONTEXT: u32 = u32::MAX;
+
+/// Compiles the text and adds it. None when it has errors, which its tests rule out.
+pub(super) fn add(module: &mut Module, plan: &Plan) -> Option<Runtime> {
+    let part = compile(&text(module, plan))?;
+    let span = plan.queues.first().map(|queue| queue.span).unwrap_or_default();
+    let mut given = HashMap::new();
+    let mut runs = Vec::new();
+    for index in 0..plan.queues.len() {
+        let id = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+        let function = declaration(module, index, span);
+        given.insert(format!("run_{index}"), id);
+        module.functions.push(function);
+        runs.push(id);
+    }
+    // modules that are linked together have queues of their own, and kernels' names are unique among them
+    let owner = plan.queues.first().and_then(|queue| module.function(queue.kernel)).map(|kernel| kernel.symbol.clone());
+    let owner = owner.unwrap_or_default();
+    let symbol = |name: &str| format!("cdpc$merge${owner}${}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+    let names = graft(module, part, &Naming { symbol: &symbol, given: &given, span })?;
+    let name = |name: &str| names.get(name).copied();
+    Some(Runtime {
+        runs,
+        reserve: name("reserve")?,
+        units_of: name("units_of")?,
+        root_context: name("root_context")?,
+        before_tail: name("before_tail")?,
+    })
+}
+
+fn declaration(module: &mut Module, index: usize, span: Span) -> Function {
+    let bytes = module.types.pointer(Space::Global, TypeTable::U8, true);
+    let name = format!("cdpc$run_{index}");
+    let symbol = format!("cdpc$merge$run${index}");
+    let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::VOID, span);
+    builder.param("record", bytes, false, span);
+    builder.param("unit", TypeTable::U32, false, span);
+    builder.param("next", TypeTable::U32, false, span);
+    builder.finish()
+}
+
+/// A module of a text; none when there are errors in it.
+fn compile(text: &str) -> Option<Module> {
+    let mut sources = SourceMap::new();
+    let file = sources.add("cdpc$merge", text);
+    let (tree, mut diagnostics) = syntax::parse(file, text);
+    let (program, found) = sema::check(&[tree], &sources, sema::Options::default());
+    diagnostics.extend(found);
+    if diagnostics.has_errors() {
+        #[cfg(test)]
+        panic!("{:#?}", diagnostics.finish());
+        #[cfg(not(test))]
+        return None;
+    }
+    let (mut module, found) = lower::lower(program, &LowerOptions::default());
+    super::super::const_fold(&mut module);
+    super::super::simplify(&mut module);
+    (!found.has_errors()).then_some(module)
+}
+
+/// The whole text for these queues.
+pub(super) fn text(module: &Module, plan: &Plan) -> String {
+    let segments = Segments::new(&plan.options);
+    let mut text = String::new();
+    let constants = [
+        ("QUEUES", plan.queues.len() as u64),
+        ("SEGMENTS", segments.count),
+        ("SEGMENT_BYTES", segments.bytes),
+        ("BUCKETS", u64::from(BUCKETS)),
+        ("WAYS", u64::from(WAYS)),
+        ("OTHERS", u64::from(OTHERS)),
+    ];
+    for (name, value) in constants {
+        let _ = writeln!(text, "const {name}: u32 = {value};");
+    }
+    let layouts: Vec<_> = plan.queues.iter().map(|queue| queue.record.layout(module, &plan.options)).collect();
+    let children = |of: &dyn Fn(usize) -> String| (0..plan.queues.len()).map(of).collect::<Vec<_>>();
+    let number = |of: fn(&super::record::RecordLayout) -> u64| layouts.iter().map(|l| of(l).to_string()).collect::<Vec<_>>();
+    let does = super::facts::Facts::new(module);
+    let kernel = |index: usize| plan.queues.get(index).map(|queue| queue.kernel);
+    let pushes = |index: usize| {
+        let reach = |site: &&super::MergeSite| kernel(index).is_some_and(|kernel| does.reaches(kernel, site.function));
+        plan.sites.iter().filter(reach).any(|site| site.result.is_ok()).to_string()
+    };
+    let tails = |index: usize| kernel(index).is_some_and(|kernel| does.all(kernel).tail.is_some()).to_string();
+    let threads = |index: usize| match plan.queues.get(index).map(|queue| queue.mode) {
+        Some(MergeMode::Threads) => FULL_BLOCK.to_string(),
+        _ => "1".to_owned(),
+    };
+    choose(&mut text, "records_each", "u32", &number(|layout| layout.each));
+    choose(&mut text, "records_offset", "u32", &number(|layout| layout.offset));
+    choose(&mut text, "record_bytes", "u32", &number(|layout| layout.bytes));
+    choose(&mut text, "threads_of", "u32", &children(&threads));
+    choose(&mut text, "pushes", "bool", &children(&pushes));
+    choose(&mut text, "has_tails", "bool", &children(&tails));
+    text.push_str(COMMON);
+    let _ = writeln!(text, "fn start_grid(blocks: u32, tail: bool, work: Work) -> cudaError_t {{");
+    let _ = writeln!(text, "let stream = if tail {{ cudaStreamTailLaunch }} else {{ cudaStreamFireAndForget }};");
+    let _ = writeln!(text, "var error = cudaSuccess;\nswitch work.queue {{");
+    for (index, queue) in plan.queues.iter().enumerate() {
+        let [x, y, z] = threads_of_block(queue);
+        let (case, shared) = (if index == 0 { "default".to_owned() } else { format!("case {index}") }, queue.shared);
+        let launch = format!("merged_{index}<<<blocks, dim3({x}, {y}, {z}), {shared}, stream>>>(work)");
+        let _ = writeln!(text, "{case} {{ error = {launch}; }}");
+    }
+    let _ = writeln!(text, "}}\nreturn error;\n}}");
+    for (index, queue) in plan.queues.iter().enumerate() {
+        let _ = writeln!(text, "extern fn run_{index}(record: *global const u8, unit: u32, next: u32);");
+        let facts = does.all(queue.kernel);
+        let between = if facts.barrier.or(facts.shared).is_some() { "__syncthreads();" } else { "" };
+        let bounds = module.function(queue.kernel).and_then(|kernel| kernel.launch_bounds).filter(|(_, blocks)| *blocks > 0);
+        let threads: u32 = threads_of_block(queue).iter().product();
+        let template = match queue.mode {
+            MergeMode::Blocks => BLOCKS,
+            MergeMode::Threads => THREADS,
+        };
+        let min_blocks = bounds.map_or_else(String::new, |(_, blocks)| format!(", {blocks}"));
+        let filled = template
+            .replace("QUEUE", &index.to_string())
+            .replace("THREADS", &threads.to_string())
+            .replace(", MIN_BLOCKS", &min_blocks)
+            .replace("BETWEEN", between);
+        text.push_str(&filled);
+    }
+    text
+}
+
+/// Threads of a merged grid's blocks.
+fn threads_of_block(queue: &super::plan::Queue) -> [u32; 3] {
+    match queue.mode {
+        MergeMode::Blocks => queue.block,
+        MergeMode::Threads => [FULL_BLOCK, 1, 1],
+    }
+}
+
+/// A function from a queue's number to a value.
+fn choose(text: &mut String, name: &str, ty: &str, values: &[String]) {
+    let _ = writeln!(text, "@inline\nfn {name}(queue: u32) -> {ty} {{");
+    if let Some((first, others)) = values.split_first() {
+        if others.iter().any(|value| value != first) {
+            let _ = writeln!(text, "switch queue {{");
+            for (index, value) in (1..).zip(others) {
+                let _ = writeln!(text, "case {index} {{ return {value}; }}");
+            }
+            let _ = writeln!(text, "default {{}} }}");
+        }
+        let _ = writeln!(text, "return {first};");
+    }
+    let _ = writeln!(text, "}}");
+}

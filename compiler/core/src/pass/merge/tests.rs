@@ -1,0 +1,65 @@
+use super::{MergeMode, MergeOptions, MergeSite, merge_launches};
+use crate::ir::{Module, StatementKind};
+use crate::lower::testing::{check, function, module, programs, statements};
+use crate::pass::{LaunchOptions, const_fold, lower_launches, simplify};
+use crate::types::layout::PointerWidth;
+
+fn merge(module: &mut Module, options: &MergeOptions) -> Vec<MergeSite> {
+    const_fold(module);
+    simplify(module);
+    let sites = merge_launches(module, options);
+    check(module);
+    sites
+}
+
+fn results(text: &str) -> Vec<Result<MergeMode, String>> {
+    let mut module = module(text);
+    let sites = merge(&mut module, &MergeOptions::default());
+    sites.into_iter().map(|site| site.result.map_err(|obstacle| text[obstacle.span.range()].to_owned())).collect()
+}
+
+#[test]
+fn every_program_of_the_suite_goes_through() {
+    for (name, module, _) in programs() {
+        for width in [PointerWidth::W32, PointerWidth::W64] {
+            for memory in [1 << 16, 256 << 20] {
+                let mut module = module.clone();
+                merge(&mut module, &MergeOptions { width, memory });
+                let options = LaunchOptions { width, max_param_bytes: 32_764, ..LaunchOptions::default() };
+                let (_, diagnostics) = lower_launches(&mut module, &options);
+                assert!(diagnostics.finish().is_empty(), "{name}");
+                check(&module);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_merged_launch_is_made_only_where_it_cannot_be_pushed() {
+    let mut module = module(
+        "kernel c(x: *global i32, n: i32) { x[n] = blockIdx.x as i32; }
+         kernel p(x: *global i32) { let e = c<<<4, 32, 0, cudaStreamFireAndForget>>>(x, 1); if e != cudaSuccess { x[0] = 1; } }",
+    );
+    let sites = merge(&mut module, &MergeOptions::default());
+    assert_eq!(sites.iter().map(|site| site.result.clone()).collect::<Vec<_>>(), [Ok(MergeMode::Threads)]);
+    let calls = |name: &str| {
+        statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Call { .. })).count()
+    };
+    assert_eq!(calls("p"), 3);
+    assert_eq!(calls("c"), 0);
+}
+
+#[test]
+fn what_is_merged_and_what_stands_in_the_way() {
+    let launch = |child: &str, launch: &str| results(&format!("kernel c(x: *global i32) {{ {child} }} kernel p(x: *global i32, n: u32) {{ {launch} }}"));
+    let forget = "c<<<n, 128, 0, cudaStreamFireAndForget>>>(x);";
+    assert_eq!(launch("x[0] = 1;", forget), [Ok(MergeMode::Blocks)]);
+    assert_eq!(launch("x[0] = 1;", "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);"), [Ok(MergeMode::Threads)]);
+    assert_eq!(launch("__syncthreads();", "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);"), [Ok(MergeMode::Blocks)]);
+    assert_eq!(launch("x[0] = gridid() as i32;", forget), [Err("gridid()".to_owned())]);
+    let null = "c<<<n, 128>>>(x)";
+    assert_eq!(launch("", &format!("{null};")), [Err(null.to_owned())]);
+    let dynamic = "c<<<1, n, 0, cudaStreamFireAndForget>>>(x)";
+    assert_eq!(launch("", &format!("{dynamic};")), [Err(dynamic.to_owned())]);
+    assert_eq!(launch("shared all: [i32; 12288]; all[0] = 1;", forget), [Err("c".to_owned())]);
+}

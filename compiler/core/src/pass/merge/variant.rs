@@ -1,0 +1,152 @@
+//! Functions as merged grids run them: a thread's place is given to them, not asked for, and what they push goes into a context that
+//! they are given too.
+
+use super::facts::{Facts, is_block_place};
+use super::plan::{MergeMode, Plan};
+use super::rewrite::{self, Context};
+use super::runtime::Runtime;
+use crate::builtins::Register;
+use crate::ir::{
+    Function, FunctionId, FunctionKind, Inline, Local, LocalId, Module, Operand, Rvalue, StatementKind,
+};
+use crate::types::TypeTable;
+use std::collections::BTreeMap;
+
+/// By function and way of running: its variant.
+pub(super) type Variants = BTreeMap<(FunctionId, bool), FunctionId>;
+
+/// What stands for a place in a grid, in the order of the parameters.
+const BLOCK_PLACE: [Register; 6] = [
+    Register::BlockIdxX,
+    Register::BlockIdxY,
+    Register::BlockIdxZ,
+    Register::GridDimX,
+    Register::GridDimY,
+    Register::GridDimZ,
+];
+/// The same for a place in a block.
+const THREAD_PLACE: [Register; 6] = [
+    Register::ThreadIdxX,
+    Register::ThreadIdxY,
+    Register::ThreadIdxZ,
+    Register::BlockDimX,
+    Register::BlockDimY,
+    Register::BlockDimZ,
+];
+
+/// The registers that a variant is given the values of.
+pub(super) fn registers(mode: MergeMode) -> impl Iterator<Item = Register> {
+    let more: &[Register] = if mode == MergeMode::Threads { &THREAD_PLACE } else { &[] };
+    BLOCK_PLACE.iter().chain(more).copied()
+}
+
+/// Adds a variant of every child kernel, and of the functions that it calls where they need one. Their launches are pushes already.
+pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Runtime) -> Variants {
+    let mut variants = Variants::new();
+    for queue in &plan.queues {
+        let threads = queue.mode == MergeMode::Threads;
+        let mut reached: Vec<FunctionId> = facts.reach.get(queue.kernel.index()).into_iter().flatten().copied().collect();
+        reached.sort_unstable();
+        for id in reached {
+            if (id == queue.kernel || needs(plan, facts, id, threads)) && !variants.contains_key(&(id, threads)) {
+                let new = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+                let Some(original) = module.function(id) else { continue };
+                let function = original.clone();
+                module.functions.push(function);
+                variants.insert((id, threads), new);
+            }
+        }
+    }
+    for ((original, threads), id) in &variants {
+        let mode = if *threads { MergeMode::Threads } else { MergeMode::Blocks };
+        let Some(slot) = module.functions.get_mut(id.index()) else { continue };
+        // taken out, because types are looked up in the module meanwhile
+        let mut function = std::mem::replace(slot, placeholder(slot));
+        let hidden = signature(&mut function, mode);
+        rewrite::pushes(module, plan, runtime, *original, &mut function, Context::Given(hidden.next));
+        body(&mut function, &hidden, *threads, &variants);
+        if let Some(slot) = module.functions.get_mut(id.index()) {
+            *slot = function;
+        }
+    }
+    variants
+}
+
+/// Whether a function asks for a place, pushes, or calls what does.
+fn needs(plan: &Plan, facts: &Facts, id: FunctionId, threads: bool) -> bool {
+    let does = facts.all(id);
+    let pushes = plan.sites.iter().any(|site| site.result.is_ok() && facts.reaches(id, site.function));
+    does.block_place.is_some() || does.tail.is_some() || pushes || (threads && does.thread_place.is_some())
+}
+
+fn placeholder(function: &Function) -> Function {
+    Function { locals: Vec::new(), blocks: Vec::new(), ..function.clone() }
+}
+
+/// The parameters that a variant has more.
+struct Hidden {
+    next: LocalId,
+    places: Vec<(Register, LocalId)>,
+}
+
+/// Puts the parameters behind those that are there; locals move up.
+fn signature(function: &mut Function, mode: MergeMode) -> Hidden {
+    let word = if mode == MergeMode::Threads { "threads" } else { "blocks" };
+    let kernel = function.is_kernel();
+    function.symbol = format!("cdpc$merge${word}${}", function.symbol);
+    function.kind = FunctionKind::Plain;
+    function.exported = false;
+    function.launch_bounds = None;
+    if kernel {
+        function.inline = Inline::Always;
+    }
+    let first = function.param_count;
+    let registers: Vec<Register> = registers(mode).collect();
+    let count = u32::try_from(registers.len()).unwrap_or(0) + 1;
+    for block in &mut function.blocks {
+        let moved = |local: &mut LocalId| {
+            if local.0 >= first {
+                local.0 += count;
+            }
+        };
+        for statement in &mut block.statements {
+            statement.kind.each_local_mut(&mut { moved });
+        }
+        block.terminator.kind.each_operand_mut(&mut |operand| {
+            if let Operand::Local(local) = operand {
+                moved(local);
+            }
+        });
+    }
+    let span = function.span;
+    let local = |name: &str| Local { name: name.to_owned(), ty: TypeTable::U32, restrict: false, span };
+    let added = std::iter::once(local("next")).chain(registers.iter().map(|_| local("")));
+    function.locals.splice(first as usize..first as usize, added);
+    function.param_count += count;
+    let places = registers.into_iter().zip(first + 1..).map(|(register, id)| (register, LocalId(id))).collect();
+    Hidden { next: LocalId(first), places }
+}
+
+/// Registers become parameters, calls of functions with a variant become calls of that.
+fn body(function: &mut Function, hidden: &Hidden, threads: bool, variants: &Variants) {
+    for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements) {
+        match &mut statement.kind {
+            StatementKind::Assign { value, .. } => {
+                if let Rvalue::Register(register) = value
+                    && (threads || is_block_place(*register))
+                    && let Some((_, local)) = hidden.places.iter().find(|(place, _)| place == register)
+                {
+                    *value = Rvalue::Use(Operand::Local(*local));
+                }
+            }
+            StatementKind::Call { function, args, .. } => {
+                if let Some(variant) = variants.get(&(*function, threads)) {
+                    *function = *variant;
+                    args.push(hidden.next.into());
+                    args.extend(hidden.places.iter().map(|(_, local)| Operand::Local(*local)));
+                }
+            }
+            _ => {}
+        }
+    }
+}

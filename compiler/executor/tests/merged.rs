@@ -1,0 +1,114 @@
+//! What `pass::merge_launches` makes, run here: the same results as without it, under every schedule, without races, by few grids.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod support;
+
+use cdp_core::pass::{MergeOptions, const_fold, merge_launches, simplify};
+use cdp_core::verify;
+use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options, Program, Schedule, Status};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use support::{Compiled, compile};
+
+/// Bytes for pushed launches: enough for the programs here, and much less than usual.
+const MEMORY: u64 = 1 << 20;
+
+fn merged(text: &str, memory: u64) -> Compiled {
+    let compiled = compile(text);
+    let mut module = compiled.module.clone();
+    const_fold(&mut module);
+    simplify(&mut module);
+    merge_launches(&mut module, &MergeOptions { memory, ..MergeOptions::default() });
+    verify::verify(&module).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    Compiled { program: Arc::new(Program::new(&module)), module, ..compiled }
+}
+
+/// Runs `main` merged, under every schedule, looking for races under the first; gives how often each kernel ran then.
+fn grids(text: &str, memory: u64) -> BTreeMap<String, usize> {
+    let compiled = merged(text, memory);
+    let mut counts = BTreeMap::new();
+    for schedule in [Schedule::Late, Schedule::Eager, Schedule::Random { seed: 5 }, Schedule::Random { seed: 6 }] {
+        let late = schedule == Schedule::Late;
+        let options = CpuOptions { schedule, races: late, trace: true, ..CpuOptions::default() };
+        let mut device = CpuDevice::new(Arc::clone(&compiled.program), options);
+        let mut output = Vec::new();
+        let mut host = HostProgram::new(&compiled.program, &mut device, &mut output, Options::default());
+        let outcome = host.run_function("main").unwrap();
+        let diagnostics = &outcome.diagnostics;
+        assert_eq!(outcome.status, Status::Ok, "{schedule:?}: {diagnostics:#?}");
+        assert!(diagnostics.is_empty(), "{schedule:?}: {diagnostics:#?}");
+        if late {
+            for node in device.take_trace().nodes {
+                *counts.entry(node.kernel).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+fn count(counts: &BTreeMap<String, usize>, kernel: &str) -> usize {
+    counts.get(kernel).copied().unwrap_or(0)
+}
+
+const FAN_OUT: &str = "
+    kernel child(x: *global u32, at: u32, n: u32) {
+        let i = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+        let all = gridDim.x * gridDim.y * gridDim.z;
+        if all != n { atomicAdd(&x[0], 1000000); }
+        atomicAdd(&x[at + i], threadIdx.y * blockDim.x + threadIdx.x + 1);
+    }
+    kernel parent(x: *global u32, failed: *global i32) {
+        let t = blockIdx.x * blockDim.x + threadIdx.x;
+        let grid = dim3(1 + t % 3, 1 + t % 2, 1 + t % 5);
+        let n = grid.x * grid.y * grid.z;
+        let e = child<<<grid, BLOCK, 0, cudaStreamFireAndForget>>>(x, 1 + t * 30, n);
+        if e != cudaSuccess { atomicAdd(failed, 1); }
+    }
+    host fn main() {
+        let x = device(u32, 1 + 200 * 30);
+        let failed = device(i32, 1);
+        parent<<<4, 50>>>(x, failed);
+        cudaDeviceSynchronize();
+        assert(failed[0] == 0 && x[0] == 0);
+        for t in 0..200 {
+            let n = (1 + t % 3) * (1 + t % 2) * (1 + t % 5);
+            for i in 0..30 {
+                let wanted: u32 = if i < n { SUM } else { 0 };
+                assert(x[1 + t * 30 + i] == wanted, \"%d, %d: %u\", t, i, x[1 + t * 30 + i]);
+            }
+        }
+    }";
+
+#[test]
+fn two_hundred_grids_of_three_dimensions_become_one() {
+    for (block, sum) in [("dim3(8, 2, 1)", "136"), ("96", "4656")] {
+        let counts = grids(&FAN_OUT.replace("BLOCK", block).replace("SUM", sum), MEMORY);
+        assert_eq!((count(&counts, "child"), count(&counts, "parent")), (0, 1), "{counts:?}");
+        assert_eq!(count(&counts, "cdpc$merged_0"), 1, "{counts:?}");
+    }
+}
+
+const TREE: &str = "
+    kernel node(depth: i32, r: *global i32) {
+        BARRIER
+        atomicAdd(r, 1);
+        if depth > 0 {
+            let err = node<<<1, 2, 0, cudaStreamFireAndForget>>>(depth - 1, r);
+            if err != cudaSuccess { atomicExch(&r[1], err as i32); }
+        }
+    }
+    host fn main() {
+        let r = device(i32, 2);
+        node<<<1, 2>>>(6, r);
+        cudaDeviceSynchronize();
+        assert(r[0] == 254 && r[1] == 0, \"%d %d\", r[0], r[1]);
+    }";
+
+#[test]
+fn a_recursion_takes_one_grid_for_each_generation() {
+    for barrier in ["", "__syncthreads();"] {
+        let counts = grids(&TREE.replace("BARRIER", barrier), MEMORY);
+        assert_eq!(count(&counts, "cdpc$merged_0"), 6, "{counts:?}");
+        assert_eq!(count(&counts, "node"), 1, "{counts:?}");
+    }
+}
