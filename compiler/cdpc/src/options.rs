@@ -342,7 +342,16 @@ mod tests {
         let lines: [&[&str]; 3] = [
             &["x"],
             &["x", "-O1", "--fmad=false", "-DN=4", "-DFAST", "--ftz", "--launch-abi=v2", "--arch", "sm_100a", "--cuda", "/a b"],
-            &["x", "--fast-math", "--lineinfo", "--max-param-bytes", "8192", "--fmad", "--launch-merging=on", "--merge-memory=8"],
+            &[
+                "x",
+                "--fast-math",
+                "--lineinfo",
+                "--max-param-bytes",
+                "8192",
+                "--fmad",
+                "--launch-merging=on",
+                "--merge-memory=8",
+            ],
         ];
         for line in lines {
             let first = Only::try_parse_from(line).unwrap().compile;

@@ -166,15 +166,17 @@ fn does(module: &Module, function: &Function) -> Does {
 pub(super) fn stream_of(statement: &StatementKind) -> Option<&Operand> {
     match statement {
         StatementKind::Launch(launch) => Some(&launch.stream),
-        StatementKind::Runtime { call, args, .. } => match call {
-            RuntimeFn::MemcpyAsync
-            | RuntimeFn::Memcpy2DAsync
-            | RuntimeFn::Memcpy3DAsync
-            | RuntimeFn::MemsetAsync
-            | RuntimeFn::Memset2DAsync
-            | RuntimeFn::Memset3DAsync => args.last(),
-            _ => None,
-        },
+        StatementKind::Runtime {
+            call:
+                RuntimeFn::MemcpyAsync
+                | RuntimeFn::Memcpy2DAsync
+                | RuntimeFn::Memcpy3DAsync
+                | RuntimeFn::MemsetAsync
+                | RuntimeFn::Memset2DAsync
+                | RuntimeFn::Memset3DAsync,
+            args,
+            ..
+        } => args.last(),
         _ => None,
     }
 }

@@ -72,7 +72,8 @@ impl Graft<'_> {
             Type::Unsized { element } => Type::Unsized { element: self.ty(element) },
             Type::Struct(id) => Type::Struct(self.structure(id)),
             Type::Enum(id) => {
-                let none = || EnumDef { name: String::new(), repr: crate::types::Int::I32, variants: Vec::new(), span: self.span };
+                let none =
+                    || EnumDef { name: String::new(), repr: crate::types::Int::I32, variants: Vec::new(), span: self.span };
                 let def = self.from.enum_def(id).cloned().unwrap_or_else(none);
                 Type::Enum(self.to.add_enum(def))
             }

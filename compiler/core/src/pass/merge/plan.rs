@@ -99,7 +99,8 @@ impl Plan {
             return None;
         }
         let shared = constant(&launch.shared)?;
-        let is_block = |queue: &Queue| queue.block.iter().zip(&launch.block).all(|(size, given)| constant(given) == Some(*size));
+        let is_block =
+            |queue: &Queue| queue.block.iter().zip(&launch.block).all(|(size, given)| constant(given) == Some(*size));
         self.queues.iter().position(|q| q.kernel == launch.kernel && q.shared == shared && is_block(q))
     }
 

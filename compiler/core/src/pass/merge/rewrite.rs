@@ -28,10 +28,10 @@ pub(super) enum Context {
 
 /// Rewrites every launch that is merged, where it stands.
 pub(super) fn roots(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Runtime) {
-    let merged: HashSet<FunctionId> =
-        plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function).collect();
+    let merged: HashSet<FunctionId> = plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function).collect();
     // tails in the same grid as pushes
-    let kernels = || module.functions().filter(|(id, kernel)| kernel.is_kernel() && merged.iter().any(|f| facts.reaches(*id, *f)));
+    let kernels =
+        || module.functions().filter(|(id, kernel)| kernel.is_kernel() && merged.iter().any(|f| facts.reaches(*id, *f)));
     let tails: Vec<FunctionId> = (0u32..)
         .zip(&facts.own)
         .filter(|(_, does)| does.tail.is_some())
@@ -64,9 +64,8 @@ fn before_tails(function: &mut Function, before_tail: FunctionId) {
         let mut position = 0;
         while let Some(Statement { kind, span }) = block.statements.get(position) {
             let span = *span;
-            let tail = stream_of(kind).is_some_and(|stream| {
-                !matches!(streams.kind(stream), StreamKind::Ordinary) && !is_fire_and_forget(stream)
-            });
+            let tail = stream_of(kind)
+                .is_some_and(|stream| !matches!(streams.kind(stream), StreamKind::Ordinary) && !is_fire_and_forget(stream));
             if tail {
                 let kind = StatementKind::Call { dst: None, function: before_tail, args: Vec::new() };
                 block.statements.insert(position, Statement { kind, span });

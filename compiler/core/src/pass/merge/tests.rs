@@ -42,16 +42,17 @@ fn a_merged_launch_is_made_only_where_it_cannot_be_pushed() {
     );
     let sites = merge(&mut module, &MergeOptions::default());
     assert_eq!(sites.iter().map(|site| site.result.clone()).collect::<Vec<_>>(), [Ok(MergeMode::Threads)]);
-    let calls = |name: &str| {
-        statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Call { .. })).count()
-    };
+    let calls =
+        |name: &str| statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Call { .. })).count();
     assert_eq!(calls("p"), 3);
     assert_eq!(calls("c"), 0);
 }
 
 #[test]
 fn what_is_merged_and_what_stands_in_the_way() {
-    let launch = |child: &str, launch: &str| results(&format!("kernel c(x: *global i32) {{ {child} }} kernel p(x: *global i32, n: u32) {{ {launch} }}"));
+    let launch = |child: &str, launch: &str| {
+        results(&format!("kernel c(x: *global i32) {{ {child} }} kernel p(x: *global i32, n: u32) {{ {launch} }}"))
+    };
     let forget = "c<<<n, 128, 0, cudaStreamFireAndForget>>>(x);";
     assert_eq!(launch("x[0] = 1;", forget), [Ok(MergeMode::Blocks)]);
     assert_eq!(launch("x[0] = 1;", "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);"), [Ok(MergeMode::Threads)]);

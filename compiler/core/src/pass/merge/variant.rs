@@ -6,9 +6,7 @@ use super::plan::{MergeMode, Plan};
 use super::rewrite::{self, Context};
 use super::runtime::Runtime;
 use crate::builtins::Register;
-use crate::ir::{
-    Function, FunctionId, FunctionKind, Inline, Local, LocalId, Module, Operand, Rvalue, StatementKind,
-};
+use crate::ir::{Function, FunctionId, FunctionKind, Inline, Local, LocalId, Module, Operand, Rvalue, StatementKind};
 use crate::types::TypeTable;
 use std::collections::BTreeMap;
 
@@ -16,14 +14,8 @@ use std::collections::BTreeMap;
 pub(super) type Variants = BTreeMap<(FunctionId, bool), FunctionId>;
 
 /// What stands for a place in a grid, in the order of the parameters.
-const BLOCK_PLACE: [Register; 6] = [
-    Register::BlockIdxX,
-    Register::BlockIdxY,
-    Register::BlockIdxZ,
-    Register::GridDimX,
-    Register::GridDimY,
-    Register::GridDimZ,
-];
+const BLOCK_PLACE: [Register; 6] =
+    [Register::BlockIdxX, Register::BlockIdxY, Register::BlockIdxZ, Register::GridDimX, Register::GridDimY, Register::GridDimZ];
 /// The same for a place in a block.
 const THREAD_PLACE: [Register; 6] = [
     Register::ThreadIdxX,
