@@ -477,7 +477,8 @@ const fn register_level(register: Register) -> Level {
         | Register::GridDimX
         | Register::GridDimY
         | Register::GridDimZ
-        | Register::WarpSize => Level::Grid,
+        | Register::WarpSize
+        | Register::GridId => Level::Grid,
         Register::BlockIdxX | Register::BlockIdxY | Register::BlockIdxZ => Level::Block,
         Register::ThreadIdxX
         | Register::ThreadIdxY

@@ -1,10 +1,9 @@
 //! Places: a part of the frame, or an address that is computed.
 
 use super::{Decoder, WIDTH, index32};
-use crate::code::{Atomic, Effect, Indexing, Kind, Op};
-use cdp_core::builtins::{AtomicOp, MemoryScope};
-use cdp_core::ir::{Access, Const, LocalId, Operand, Place, PlaceBase, Projection};
-use cdp_core::types::{Int, Space, Type, TypeId};
+use crate::code::{Indexing, Kind, Op};
+use cdp_core::ir::{LocalId, Operand, Place, PlaceBase, Projection};
+use cdp_core::types::{Int, Type, TypeId};
 
 /// Where a place turned out to be.
 pub(super) enum Spot {

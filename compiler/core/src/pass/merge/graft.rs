@@ -67,7 +67,9 @@ impl Graft<'_> {
             return *known;
         }
         let ty = match self.from.get(id).clone() {
-            Type::Pointer { space, pointee, constant } => Type::Pointer { space, pointee: self.ty(pointee), constant },
+            Type::Pointer { space, pointee, constant, volatile } => {
+                Type::Pointer { space, pointee: self.ty(pointee), constant, volatile }
+            }
             Type::Array { element, len } => Type::Array { element: self.ty(element), len },
             Type::Unsized { element } => Type::Unsized { element: self.ty(element) },
             Type::Struct(id) => Type::Struct(self.structure(id)),
