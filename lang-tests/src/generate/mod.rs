@@ -8,6 +8,8 @@
 //! - `values`: types and expressions
 //! - `statements`: bodies
 
+#![allow(clippy::indexing_slicing, reason = "every index is drawn below the length")]
+
 mod statements;
 mod values;
 
@@ -190,7 +192,7 @@ impl Writer {
             ty.name(&self.tag)
         );
         scope.declare(&read, ty, false);
-        if block % 32 == 0 {
+        if block.is_multiple_of(32) {
             let value = self.expression(scope, ty, 2);
             let lanes = 1 + self.draw.below(31);
             let name = scope.fresh();
@@ -200,34 +202,19 @@ impl Writer {
     }
 
     /// Everything in scope in one number.
-    fn hash(&mut self, scope: &Scope) -> String {
+    fn hash(&self, scope: &Scope) -> String {
         let mut hash = "1u64".to_owned();
         for (name, ty) in scope.variables() {
-            for part in self.parts(name, *ty) {
+            for part in parts(&self.structs, name, *ty) {
                 hash = format!("mix{}({hash}, {part})", self.tag);
             }
         }
         hash
     }
 
-    /// The bits of a value; those of a NaN are no one's business.
-    fn parts(&self, name: &str, ty: Type) -> Vec<String> {
-        match ty {
-            Type::Struct(index) => {
-                let fields = self.structs.get(index).into_iter().flatten().enumerate();
-                fields.flat_map(|(at, ty)| self.parts(&format!("{name}.f{at}"), *ty)).collect()
-            }
-            Type::F64 => vec![format!("(if isnan({name}) {{ 7u64 }} else {{ __float_as_int({name}) as u64 }})")],
-            Type::F32 => vec![format!("(if isnan({name}) {{ 7u64 }} else {{ __float_as_int({name}) as u64 }})")],
-            Type::F16 => vec![format!("(if {name} != {name} {{ 7u64 }} else {{ __float_as_int({name} as f32) as u64 }})")],
-            _ => vec![format!("{name} as u64")],
-        }
-    }
-
     fn test(&mut self, kernels: &[Kernel], expected: Option<u64>) {
         let Some(kernel) = kernels.last() else { return };
-        let mut scope = Scope::new(100);
-        let arguments: Vec<String> = kernel.params.iter().map(|ty| self.literal(&mut scope, *ty)).collect();
+        let arguments: Vec<String> = kernel.params.iter().map(|ty| self.literal(*ty)).collect();
         let comma = if arguments.is_empty() { "" } else { ", " };
         let end = match expected {
             Some(value) => format!("assert(h == {value}u64, \"%llu\", h);"),
@@ -244,5 +231,18 @@ impl Writer {
             last = kernels.len() - 1,
             tag = self.tag,
         );
+    }
+}
+
+/// The bits of a value, structures field by field; those of a NaN are no one's business.
+fn parts(structs: &[Vec<Type>], name: &str, ty: Type) -> Vec<String> {
+    match ty {
+        Type::Struct(index) => {
+            let fields = structs.get(index).into_iter().flatten().enumerate();
+            fields.flat_map(|(at, ty)| parts(structs, &format!("{name}.f{at}"), *ty)).collect()
+        }
+        Type::F64 | Type::F32 => vec![format!("(if isnan({name}) {{ 7u64 }} else {{ __float_as_int({name}) as u64 }})")],
+        Type::F16 => vec![format!("(if {name} != {name} {{ 7u64 }} else {{ __float_as_int({name} as f32) as u64 }})")],
+        _ => vec![format!("{name} as u64")],
     }
 }

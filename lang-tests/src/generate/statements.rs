@@ -1,5 +1,7 @@
 //! Bodies.
 
+#![allow(clippy::indexing_slicing, reason = "every index is drawn below the length")]
+
 use super::Writer;
 use super::values::{Scope, Type};
 use std::fmt::Write as _;

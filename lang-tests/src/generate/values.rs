@@ -1,5 +1,7 @@
 //! Types and expressions.
 
+#![allow(clippy::indexing_slicing, reason = "every index is drawn below the length")]
+
 use super::Writer;
 
 /// A type of a generated value.
@@ -202,18 +204,18 @@ impl Writer {
         }
         match self.draw.one(&found) {
             Some(name) if self.draw.below(4) > 0 => name.clone(),
-            _ => self.literal(scope, ty),
+            _ => self.literal(ty),
         }
     }
 
     /// A value of the type that needs no variable.
-    pub(super) fn literal(&mut self, scope: &mut Scope, ty: Type) -> String {
+    pub(super) fn literal(&mut self, ty: Type) -> String {
         let bits = self.draw.bits();
         match ty {
             Type::Bool => if bits & 1 == 0 { "false" } else { "true" }.to_owned(),
             Type::Struct(index) => {
                 let fields = self.structs.get(index).cloned().unwrap_or_default();
-                let values: Vec<String> = fields.iter().map(|ty| self.literal(scope, *ty)).collect();
+                let values: Vec<String> = fields.iter().map(|ty| self.literal(*ty)).collect();
                 format!("S{index}{}({})", self.tag, values.join(", "))
             }
             _ if ty.is_float() => {
