@@ -119,6 +119,26 @@ pub const CLASSES: &[Class] = &[
         "others/endless_recursion",
         Never("how often a function calls itself is known when it runs"),
     ),
+    class(
+        "texture that is destroyed",
+        "handles/texture_destroyed",
+        Never("which object a number stands for is known when it runs"),
+    ),
+    class(
+        "texture read in a way that it does not have",
+        "handles/texture_of_linear_memory_by_place",
+        Never("what an object is made of is known when it runs"),
+    ),
+    class(
+        "texture or surface beyond its end",
+        "handles/texture_beyond_the_end",
+        Never("what an object is made of is known when it runs"),
+    ),
+    class(
+        "texture read of what its own grid wrote",
+        "handles/texture_of_own_writes",
+        Never("which memory is behind an object is known when it runs"),
+    ),
 ];
 
 /// Codes of the executor that no mistake of a program causes: limits, interruptions, what it has not, output.
