@@ -56,7 +56,14 @@ fn browser() -> Command {
     let found = named.into_iter().chain(known).find(|name| Command::new(name).arg("--version").output().is_ok());
     let found = found.expect("there is no browser: `make test` installs Chromium; CDPC_BROWSER names another one");
     let mut command = Command::new(found);
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1600,900"]);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--window-size=1600,900",
+    ]);
     command
 }
 
