@@ -312,8 +312,8 @@ impl Device for GpuDevice {
     fn reset(&mut self) -> CudaError {
         let result = self.runtime.synchronize();
         let waited = self.number(result);
-        // variables start anew with the module; without a count, as after a fault, nothing is added
-        self.printed = self.printed.saturating_add(self.count().unwrap_or(0));
+        // without a count, as after a fault, nothing is added
+        let printed = self.count().unwrap_or(0);
         self.streams.clear();
         self.events.clear();
         self.textures.clear();
@@ -328,6 +328,8 @@ impl Device for GpuDevice {
         match self.value(result) {
             Ok(module) => {
                 self.module = module;
+                // the new module counts from 0
+                self.printed = self.printed.saturating_add(printed);
                 waited
             }
             Err(number) => number,

@@ -136,14 +136,17 @@ impl Context {
     }
 
     /// Sets the limits that are wanted, and says what the driver holds afterwards. To be called before any kernel runs: the launch
-    /// pool is reserved at the first launch.
+    /// pool is reserved at the first launch, and the driver changes the ring of `printf` no more once a kernel has printed. A limit that
+    /// has its value already is left alone.
     ///
     /// # Errors
     /// As [`Context::set_limit`].
     pub fn set_limits(&self, wanted: &Limits) -> Result<Limits> {
         let values = [wanted.pending_launches, wanted.printf_fifo, wanted.malloc_heap, wanted.stack];
         for ((_, limit), value) in LIMITS.into_iter().zip(values) {
-            if let Some(value) = value {
+            if let Some(value) = value
+                && self.limit(limit)? != value
+            {
                 self.set_limit(limit, value)?;
             }
         }

@@ -20,7 +20,7 @@ pub fn functions(text: &str, sources: &SourceMap, file: FileId) -> Vec<Function>
                     function.instructions.push(Instruction { line: number, text: text.to_owned() });
                 }
             }
-        } else if line.ends_with('{') || line.contains(" { @ ") || span.is_some() && line.trim_end().contains('{') {
+        } else if line.ends_with(" {") {
             // a test is called what its text says
             let quoted = text.strip_prefix("test \"").and_then(|rest| rest.split('"').next());
             let named = || text.split('&').nth(1).and_then(|rest| rest.split(['#', ' ']).next());
