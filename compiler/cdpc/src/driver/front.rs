@@ -11,6 +11,7 @@ use cdp_core::{imports, rules, sema, syntax, verify};
 
 use crate::failure::{Failure, Result};
 use crate::input::{self, Source};
+use crate::manifest::Used;
 use crate::options::Meaning;
 use crate::report::Reporter;
 
@@ -51,6 +52,8 @@ pub struct Lowered {
     pub counts_prints: bool,
     /// What became of the program's own launches; empty where merging is off.
     pub merged: Vec<MergeSite>,
+    /// What it needs of others.
+    pub used: Used,
 }
 
 impl Front {
@@ -111,12 +114,14 @@ impl Front {
         pass::simplify(&mut module);
         let merged = merging.map(|options| pass::merge_launches(&mut module, options)).unwrap_or_default();
         let (launches, found) = pass::lower_launches(&mut module, options);
+        // before host code loses its bodies
+        let used = Used::of(&module);
         let counts_prints = count && pass::count_prints(&mut module);
         let mut all = self.warnings.clone();
         all.extend(found);
         reporter.diagnostics(&self.sources, &all.finish())?;
         verified(&module, "the lowering of launches")?;
-        Ok(Lowered { module, launches, merged, counts_prints })
+        Ok(Lowered { module, launches, merged, counts_prints, used })
     }
 
     /// Everything that is found in the source, the checks that go with code generation included.

@@ -34,7 +34,7 @@ pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Resu
     let module = &lowered.module;
     let info = ModuleInfo::new(module);
     let docs = Docs::of(&front.trees);
-    let used = Used::of(module, &info);
+    let used = &lowered.used;
     let emitted = |function: &Function| output.kernels.contains(&function.symbol) || used.kernels.contains(&function.symbol);
     let kernels: Vec<(FunctionId, &Function)> = module.functions().filter(|(_, function)| emitted(function)).collect();
     let is_visible = |global: &&Global| match global.external {
@@ -96,15 +96,17 @@ fn uses_dynamic_shared(module: &Module, info: &ModuleInfo, kernel: FunctionId) -
     found
 }
 
-/// The symbols of what is declared here, defined elsewhere and used by code that runs.
-#[derive(Default)]
-struct Used {
+/// The symbols of what is declared here, defined elsewhere and used by code that runs, on the device or on the host.
+#[derive(Debug, Default)]
+pub struct Used {
     kernels: HashSet<String>,
     globals: HashSet<String>,
 }
 
 impl Used {
-    fn of(module: &Module, info: &ModuleInfo) -> Self {
+    /// Of a module that still has its host code.
+    pub fn of(module: &Module) -> Self {
+        let info = ModuleInfo::new(module);
         let mut used = Self::default();
         let mut kernel = |id: FunctionId| {
             used.kernels.extend(module.function(id).filter(|f| f.is_kernel() && f.blocks.is_empty()).map(|f| f.symbol.clone()));

@@ -98,6 +98,24 @@ fn wrong_declarations_are_located() {
     place.run_with_toolkit("build unused.cdp").succeeds();
 }
 
+/// Up to the GPU: code that counts its output has no host code any more.
+#[test]
+fn what_only_host_code_uses_is_linked_for_a_gpu_too() {
+    let place = Place::new();
+    place.write(
+        "a.cdp",
+        "extern kernel theirs(x: *global i32);\nextern global var calls: u32;\n\
+         test \"t\" { theirs<<<1, 1>>>(device(i32, 1)); assert(calls == 1); }\n",
+    );
+    place.write("k.cu", "extern \"C\" { __device__ unsigned long long calls; __global__ void theirs(short *x) { *x = 1; } }");
+    place.nvcc("-arch=sm_90 -dc k.cu -o k.o");
+    let worker = "worker --device=gpu:0 --arch=sm_90 --token=t --test=t a.cdp k.o";
+    place.run_with_toolkit(worker).fails(1, &["E0634", "a.cdp:2:19", "4 bytes in the declaration and 8 in `k.o`"]);
+    place.write("other.cu", "extern \"C\" { __device__ unsigned calls; __global__ void other(int *x) { *x = 1; } }");
+    place.nvcc("-arch=sm_90 -dc other.cu -o k.o");
+    place.run_with_toolkit(worker).fails(1, &["E0634", "a.cdp:1:15", "no input defines such a kernel"]);
+}
+
 #[test]
 fn definitions_that_clash_are_located() {
     let place = place();
