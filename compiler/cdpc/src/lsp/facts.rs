@@ -5,7 +5,7 @@
 
 use cdp_core::source::Span;
 use cdp_core::syntax::ast::{Item, ItemKind};
-use cdp_core::typed::{Expr, ExprKind, Function, Launch, Place, PlaceKind, Program, Stmt, StmtKind, VariableId};
+use cdp_core::typed::{Expr, ExprKind, Function, Part, Place, PlaceKind, Program, each_part};
 use cdp_core::types::{Type, TypeId};
 
 use super::document::{Analysis, named};
@@ -72,18 +72,18 @@ fn member(analysis: &Analysis, name: &str, span: Span) -> Option<Span> {
 
 /// The smallest expression, place or declared variable around a byte of the text.
 pub fn at(analysis: &Analysis, offset: u32) -> Option<Fact> {
-    let place = Span::new(analysis.file, offset, offset);
-    let mut walk = Walk { program: &analysis.program, place, function: None, best: None };
-    for function in &analysis.program.functions {
-        walk.function = Some(function);
+    let mut found = Smallest { place: Span::new(analysis.file, offset, offset), best: None };
+    let program = &analysis.program;
+    for function in &program.functions {
         for variable in &function.variables {
-            if holds(variable.span, place) {
-                walk.offer(variable.span, variable.ty, Some(variable.span));
-            }
+            found.offer(variable.span, variable.ty, Some(variable.span));
         }
-        walk.statements(function.body.as_deref().unwrap_or_default());
+        each_part(function.body.as_deref().unwrap_or_default(), &mut |part| match part {
+            Part::Expr(expr) => found.offer(expr.span, expr.ty, named_by(program, expr)),
+            Part::Place(place) => found.offer(place.span, place.ty, declaration(program, function, place)),
+        });
     }
-    walk.best
+    found.best
 }
 
 /// The function whose body is around a span: the one whose name is the last before it.
@@ -98,14 +98,12 @@ fn holds(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-struct Walk<'a> {
-    program: &'a Program,
+struct Smallest {
     place: Span,
-    function: Option<&'a Function>,
     best: Option<Fact>,
 }
 
-impl Walk<'_> {
+impl Smallest {
     fn offer(&mut self, span: Span, ty: TypeId, definition: Option<Span>) {
         let length = |span: Span| span.end - span.start;
         if holds(span, self.place) && self.best.is_none_or(|best| length(span) <= length(best.span)) {
@@ -114,125 +112,27 @@ impl Walk<'_> {
             self.best = Some(Fact { span, ty, definition });
         }
     }
+}
 
-    fn variable(&self, id: VariableId) -> Option<Span> {
-        self.function?.variables.get(id.0 as usize).map(|variable| variable.span)
-    }
+/// Where the function was declared that an expression calls, launches or names.
+fn named_by(program: &Program, expr: &Expr) -> Option<Span> {
+    let id = match &expr.kind {
+        ExprKind::Call(id, _) | ExprKind::Kernel(id) => *id,
+        ExprKind::Launch(launch) => launch.kernel,
+        _ => return None,
+    };
+    program.functions.get(id.index()).map(|function| function.span)
+}
 
-    fn statements(&mut self, statements: &[Stmt]) {
-        for statement in statements {
-            self.statement(statement);
+/// Where a variable or field was declared.
+fn declaration(program: &Program, function: &Function, place: &Place) -> Option<Span> {
+    match &place.kind {
+        PlaceKind::Variable(id) => function.variables.get(id.0 as usize).map(|variable| variable.span),
+        PlaceKind::Global(id) => program.globals.get(id.index()).map(|global| global.span),
+        PlaceKind::Field(base, index) => {
+            let Type::Struct(id) = program.types.get(base.ty) else { return None };
+            program.types.struct_def(*id)?.fields.get(*index as usize).map(|field| field.span)
         }
-    }
-
-    fn statement(&mut self, statement: &Stmt) {
-        match &statement.kind {
-            StmtKind::Let { init, .. } => self.each(init.as_ref()),
-            StmtKind::Assign { place, value, .. } | StmtKind::AssignOp { place, value, .. } => {
-                self.place(place);
-                self.expr(value);
-            }
-            StmtKind::Expr(expr) => self.expr(expr),
-            StmtKind::If { condition, then, otherwise } => {
-                self.expr(condition);
-                self.statements(then);
-                self.statements(otherwise);
-            }
-            StmtKind::While { condition, body, .. } => {
-                self.expr(condition);
-                self.statements(body);
-            }
-            StmtKind::For { from, to, step, body, .. } => {
-                self.each([from, to].into_iter().chain(step));
-                self.statements(body);
-            }
-            StmtKind::Switch { value, cases, default } => {
-                self.expr(value);
-                for (_, body) in cases {
-                    self.statements(body);
-                }
-                self.statements(default);
-            }
-            StmtKind::Return(value) => self.each(value),
-            StmtKind::Block(body) => self.statements(body),
-            StmtKind::Break | StmtKind::Continue => {}
-        }
-    }
-
-    fn each<'e>(&mut self, list: impl IntoIterator<Item = &'e Expr>) {
-        for expr in list {
-            self.expr(expr);
-        }
-    }
-
-    fn expr(&mut self, expr: &Expr) {
-        let function = |id: cdp_core::ir::FunctionId| self.program.functions.get(id.index()).map(|function| function.span);
-        let definition = match &expr.kind {
-            ExprKind::Call(id, _) | ExprKind::Kernel(id) => function(*id),
-            ExprKind::Launch(launch) => function(launch.kernel),
-            _ => None,
-        };
-        self.offer(expr.span, expr.ty, definition);
-        match &expr.kind {
-            ExprKind::Read(place, _) | ExprKind::AddressOf(place) => self.place(place),
-            ExprKind::Unary(_, a)
-            | ExprKind::Cast(_, a)
-            | ExprKind::Splat(a)
-            | ExprKind::Extract(a, _)
-            | ExprKind::HostAllocate(_, a) => {
-                self.expr(a);
-            }
-            ExprKind::Binary(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::Offset(a, b)
-            | ExprKind::Distance(a, b) => {
-                self.each([&**a, &**b]);
-            }
-            ExprKind::If(a, b, c) => self.each([&**a, &**b, &**c]),
-            ExprKind::Launch(launch) => self.launch(launch),
-            ExprKind::Barrier(_, predicate) => self.each(predicate.as_deref()),
-            ExprKind::Assert { condition, args, .. } => {
-                self.expr(condition);
-                self.each(args);
-            }
-            ExprKind::Aggregate(list, _)
-            | ExprKind::Call(_, list)
-            | ExprKind::Intrinsic(_, list)
-            | ExprKind::Atomic(_, _, list)
-            | ExprKind::Warp(_, list)
-            | ExprKind::Texture(_, list)
-            | ExprKind::Runtime(_, list)
-            | ExprKind::Printf(_, list) => self.each(list),
-            _ => {}
-        }
-    }
-
-    fn launch(&mut self, launch: &Launch) {
-        self.each([&launch.grid, &launch.block].into_iter().chain(&launch.shared).chain(&launch.stream).chain(&launch.args));
-    }
-
-    fn place(&mut self, place: &Place) {
-        let definition = match &place.kind {
-            PlaceKind::Variable(id) => self.variable(*id),
-            PlaceKind::Global(id) => self.program.globals.get(id.index()).map(|global| global.span),
-            PlaceKind::Field(base, index) => self.field(base.ty, *index),
-            PlaceKind::Deref(_) | PlaceKind::Index(..) => None,
-        };
-        self.offer(place.span, place.ty, definition);
-        match &place.kind {
-            PlaceKind::Deref(expr) => self.expr(expr),
-            PlaceKind::Field(base, _) => self.place(base),
-            PlaceKind::Index(base, index) => {
-                self.place(base);
-                self.expr(index);
-            }
-            PlaceKind::Variable(_) | PlaceKind::Global(_) => {}
-        }
-    }
-
-    fn field(&self, ty: TypeId, index: u32) -> Option<Span> {
-        let Type::Struct(id) = self.program.types.get(ty) else { return None };
-        self.program.types.struct_def(*id)?.fields.get(index as usize).map(|field| field.span)
+        PlaceKind::Deref(_) | PlaceKind::Index(..) => None,
     }
 }

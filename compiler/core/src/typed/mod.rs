@@ -3,6 +3,11 @@
 //! Still a tree, but without names, inference or implicit conversions: every expression has its type, every conversion is a
 //! [`ExprKind::Cast`], every name an id, generic items are instances, constants are folded, and pointer arithmetic, dereferences and
 //! address spaces are explicit. A program with errors is never lowered.
+//!
+//! - this file: the tree
+//! - [`visit`]: every expression and place of a body
+
+mod visit;
 
 use crate::builtins::{AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::ir::{Access, BinaryOp, CastKind, Const, FunctionId, Global, GlobalId, Inline, UnaryOp};
@@ -10,6 +15,7 @@ use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
 
 pub use crate::ir::FunctionKind;
+pub use visit::{Part, each_part};
 
 /// A whole program. Ids of functions and globals are those of the IR module that it becomes.
 #[derive(Clone, Debug, Default)]
