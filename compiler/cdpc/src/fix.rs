@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     fn fixed(text: &str) -> Fixed {
-        let meaning = Meaning { fmad: true, define: Vec::new(), lints: crate::options::LintArgs::default() };
+        let meaning = Meaning::default();
         let source = |text: &str| Source { name: "a.cdp".to_owned(), text: text.to_owned() };
         let once = fix(&source(text), &meaning).unwrap();
         let twice = fix(&source(&once.text), &meaning).unwrap();

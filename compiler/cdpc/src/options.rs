@@ -65,6 +65,12 @@ pub struct Meaning {
     pub lints: LintArgs,
 }
 
+impl Default for Meaning {
+    fn default() -> Self {
+        Self { fmad: true, define: Vec::new(), lints: LintArgs::default() }
+    }
+}
+
 /// Levels of lints for the whole program; attributes in the source come first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct LintArgs {

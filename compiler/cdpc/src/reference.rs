@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_command_line_names_the_schedule() {
         let reference = Reference { schedules: Some(20), races: false, ..Reference::default() };
-        let meaning = Meaning { fmad: true, define: vec!["N=1 << 3".to_owned()], lints: Default::default() };
+        let meaning = Meaning { define: vec!["N=1 << 3".to_owned()], ..Meaning::default() };
         let what = ("run", Path::new("a.cdp"), &[][..]);
         let message = failed_under((5, Schedule::Random { seed: 3 }), what, &reference, &meaning);
         assert_eq!(message.text, "this happened with an order drawn from seed 3, after 5 schedules without a failure");

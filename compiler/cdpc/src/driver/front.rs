@@ -6,6 +6,7 @@ use cdp_core::lower::{self, LowerOptions};
 use cdp_core::pass::{self, LaunchOptions, LaunchSite, MergeOptions, MergeSite};
 use cdp_core::source::{FileId, SourceMap};
 use cdp_core::syntax::ast;
+use cdp_core::typed::Program;
 use cdp_core::types::Space;
 use cdp_core::{imports, rules, sema, syntax, verify};
 
@@ -32,6 +33,21 @@ pub struct Front {
     warnings: Diagnostics,
 }
 
+/// A source that is parsed and checked, with or without errors.
+#[derive(Debug)]
+pub struct Checked {
+    /// The texts.
+    pub sources: SourceMap,
+    /// The source's file; others are those that it imports.
+    pub file: FileId,
+    /// How many of the texts, from the first, are files; the others are definitions.
+    pub read: usize,
+    /// The trees, the source's first.
+    pub trees: Vec<ast::File>,
+    /// What the phases so far have found.
+    pub found: Diagnostics,
+}
+
 /// A source with errors.
 #[derive(Debug)]
 pub struct Wrong {
@@ -56,6 +72,47 @@ pub struct Lowered {
     pub used: Used,
 }
 
+impl Checked {
+    /// Parses a source and what it imports, and checks names and types. The program is there as far as it got.
+    pub fn new(source: Source, meaning: &Meaning, import: &mut imports::Reader<'_>) -> (Self, Program) {
+        let mut sources = SourceMap::new();
+        let file = sources.add(source.name, source.text);
+        let (mut trees, mut found) = imports::parse_all(&mut sources, file, import);
+        let read = sources.files().count();
+        found.extend(imports::define(&mut sources, &mut trees, &meaning.defines()));
+        let (program, more) = sema::check(&trees, &sources, sema::Options { fmad: meaning.fmad });
+        found.extend(more);
+        (Self { sources, file, read, trees, found }, program)
+    }
+
+    /// Lowers the program and looks at what flow decides. `None` where there are errors.
+    ///
+    /// # Errors
+    /// A fault of the compiler.
+    pub fn lower(&mut self, program: Program, meaning: &Meaning) -> Result<Option<Module>> {
+        if self.found.has_errors() {
+            return Ok(None);
+        }
+        let (module, found) = lower::lower(program, &LowerOptions { fmad: meaning.fmad });
+        self.found.extend(found);
+        if self.found.has_errors() {
+            return Ok(None);
+        }
+        verified(&module, "lowering")?;
+        let mut levels = meaning.lints.levels();
+        self.trees.iter().for_each(|tree| levels.read(tree));
+        self.found.extend(rules::check(&module, &levels));
+        Ok((!self.found.has_errors()).then_some(module))
+    }
+}
+
+/// What is found when launches are lowered.
+pub fn at_launches(mut module: Module) -> Diagnostics {
+    pass::const_fold(&mut module);
+    pass::simplify(&mut module);
+    pass::lower_launches(&mut module, &LaunchOptions::default()).1
+}
+
 impl Front {
     /// Parses, checks and lowers.
     ///
@@ -73,31 +130,13 @@ impl Front {
     /// # Errors
     /// A fault of the compiler.
     pub fn open(source: Source, meaning: &Meaning) -> Result<std::result::Result<Self, Wrong>> {
-        let fmad = meaning.fmad;
-        let mut levels = meaning.lints.levels();
-        let mut sources = SourceMap::new();
-        let file = sources.add(source.name, source.text);
-        let (mut trees, mut found) = imports::parse_all(&mut sources, file, &mut input::import);
-        let read = sources.files().count();
-        found.extend(imports::define(&mut sources, &mut trees, &meaning.defines()));
-        let (program, meaning) = sema::check(&trees, &sources, sema::Options { fmad });
-        found.extend(meaning);
-        let mut module = Module::default();
-        if !found.has_errors() {
-            let (lowered, flow) = lower::lower(program, &LowerOptions { fmad });
-            found.extend(flow);
-            module = lowered;
-        }
-        if found.has_errors() {
-            return Ok(Err(Wrong { sources, found: found.finish() }));
-        }
-        verified(&module, "lowering")?;
-        trees.iter().for_each(|tree| levels.read(tree));
-        found.extend(rules::check(&module, &levels));
-        if found.has_errors() {
-            return Ok(Err(Wrong { sources, found: found.finish() }));
-        }
-        Ok(Ok(Self { sources, file, read, trees, module, warnings: found }))
+        let (mut checked, program) = Checked::new(source, meaning, &mut input::import);
+        let module = checked.lower(program, meaning)?;
+        let Checked { sources, file, read, trees, found } = checked;
+        Ok(match module {
+            Some(module) => Ok(Self { sources, file, read, trees, module, warnings: found }),
+            None => Err(Wrong { sources, found: found.finish() }),
+        })
     }
 
     /// Folds constants and lowers the launches. Shows what was found up to here.
@@ -126,11 +165,8 @@ impl Front {
 
     /// Everything that is found in the source, the checks that go with code generation included.
     pub fn findings(&self) -> Vec<Diagnostic> {
-        let mut module = self.module.clone();
-        pass::const_fold(&mut module);
-        pass::simplify(&mut module);
         let mut all = self.warnings.clone();
-        all.extend(pass::lower_launches(&mut module, &LaunchOptions::default()).1);
+        all.extend(at_launches(self.module.clone()));
         all.finish()
     }
 

@@ -11,4 +11,4 @@ mod linked;
 mod object;
 
 pub use build::{Build, Generated, Linked};
-pub use front::{Front, Lowered, Wrong, format};
+pub use front::{Checked, Front, Lowered, Wrong, at_launches, format};

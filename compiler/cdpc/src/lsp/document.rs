@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cdp_core::diag::{Diagnostics, Severity};
-use cdp_core::lower::{self, LowerOptions};
-use cdp_core::pass::{self, LaunchOptions};
+use cdp_core::diag::Severity;
 use cdp_core::source::{FileId, SourceFile, SourceMap, Span};
 use cdp_core::syntax::ast::{self, FunctionKind, ItemKind};
 use cdp_core::typed::Program;
-use cdp_core::{diag, imports, rules, sema, syntax};
+use cdp_core::{diag, imports, syntax};
 use lsp_types::{
     CodeDescription, DiagnosticRelatedInformation, DiagnosticSeverity, DocumentSymbol, DocumentSymbolResponse, Location,
     NumberOrString, Position, Range, SymbolKind, TextEdit, Url,
 };
 
-use crate::input;
+use crate::driver::{self, Checked};
+use crate::input::{self, Source};
+use crate::options::Meaning;
 
 /// What is open, by address.
 #[derive(Debug, Default)]
@@ -62,15 +62,15 @@ impl Documents {
     /// What the compiler says of an open text.
     pub fn analysis(&self, uri: &Url) -> Option<Analysis> {
         let document = self.open.get(uri)?;
-        let mut sources = SourceMap::new();
-        let file = sources.add(name_of(uri), document.text.as_str());
+        let source = Source { name: name_of(uri), text: document.text.clone() };
+        let meaning = Meaning::default();
         let mut read = |importer: &str, path: &str| self.import(importer, path);
-        let (trees, mut found) = imports::parse_all(&mut sources, file, &mut read);
-        let (program, more) = sema::check(&trees, &sources, sema::Options::default());
-        found.extend(more);
-        if !found.has_errors() {
-            found.extend(later(&program, &trees));
+        let (mut checked, program) = Checked::new(source, &meaning, &mut read);
+        // a fault of the compiler is none of the text
+        if let Ok(Some(module)) = checked.lower(program.clone(), &meaning) {
+            checked.found.extend(driver::at_launches(module));
         }
+        let Checked { sources, file, trees, found, .. } = checked;
         Some(Analysis { sources, file, trees, program, diagnostics: found.finish() })
     }
 
@@ -94,22 +94,6 @@ impl Documents {
 /// The path of a file; for a text that is none, its address.
 fn name_of(uri: &Url) -> String {
     uri.to_file_path().map_or_else(|()| uri.to_string(), |path| path.display().to_string())
-}
-
-/// What is found behind the checks of types: in control flow, and at launches.
-fn later(program: &Program, trees: &[ast::File]) -> Diagnostics {
-    let (mut module, mut found) = lower::lower(program.clone(), &LowerOptions::default());
-    if !found.has_errors() {
-        let mut levels = rules::Levels::new();
-        trees.iter().for_each(|tree| levels.read(tree));
-        found.extend(rules::check(&module, &levels));
-    }
-    if !found.has_errors() {
-        pass::const_fold(&mut module);
-        pass::simplify(&mut module);
-        found.extend(pass::lower_launches(&mut module, &LaunchOptions::default()).1);
-    }
-    found
 }
 
 impl Analysis {

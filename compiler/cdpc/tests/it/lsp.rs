@@ -179,6 +179,28 @@ fn diagnostics_follow_the_text() {
 }
 
 #[test]
+fn lints_are_shown_and_can_be_allowed() {
+    let mut editor = Editor::new();
+    let child = "kernel child(x: *global i32, y: *global i32) { y[threadIdx.x] = x[threadIdx.x]; }\n";
+    let parent = "kernel parent(x: *global i32, y: *global i32) {\n    x[threadIdx.x] = 1;\n    if threadIdx.x == 0 { child<<<1, 32>>>(x, y); }\n}\n";
+    editor.write(&format!("{child}{parent}"), 1);
+    let [found] = editor.diagnostics.as_slice() else { panic!("{:?}", editor.diagnostics) };
+    assert_eq!((&found["code"], &found["severity"], &found["range"]["start"]["line"]), (&json!("W0502"), &json!(2), &json!(3)));
+    editor.write(&format!("{child}@allow(missing_barrier)\n{parent}"), 2);
+    assert!(editor.diagnostics.is_empty(), "{:?}", editor.diagnostics);
+}
+
+#[test]
+fn places_that_hinted_stores_write_are_known() {
+    let mut editor = Editor::new();
+    let text = "kernel k(x: *global f32, value: f32) { __stcg(&x[0], value); }\n";
+    editor.write(text, 1);
+    let hover = editor.hover("kernel k(x: *global f32, value: f32) { __stcg(&x[0], val|ue); }\n");
+    assert!(hover.contains("f32"), "{hover}");
+    assert_eq!(editor.definition(text, "kernel k(x: *global f32, value: f32) { __stcg(&|x[0], value); }\n"), "0:x");
+}
+
+#[test]
 fn hovers_show_types_and_layout() {
     let mut editor = Editor::new();
     editor.write(PROGRAM, 1);
