@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cdp_runtime::manifest::{Enum, Global, Kernel, Limits, Manifest, Param, Struct, Vector};
+use cdp_runtime::manifest::{Enum, Global, Kernel, Manifest, Param, Struct, Vector};
 
 use super::model::{Scalar, Type, Types};
 use super::names::{Names, identifier};
@@ -236,8 +236,7 @@ impl<'a> Writer<'a> {
         for found in &self.manifest.enums {
             let name = self.take(&found.name);
             self.doc("", &found.doc);
-            let scalar = Types(self.manifest).read(&found.ty);
-            let base = if let Ok(Type::Scalar(scalar)) = scalar { c_scalar(scalar) } else { "int32_t" };
+            let base = c_scalar(Scalar::base(found));
             self.line(&format!("typedef {base} {name};"));
             for member in &found.members {
                 self.doc("", &member.doc);
@@ -381,19 +380,9 @@ impl<'a> Writer<'a> {
 
     fn limits(&mut self) {
         let p = self.prefix.clone();
-        let Limits { pending_launches, printf_fifo, malloc_heap, stack } = self.manifest.limits;
-        let wanted = [
-            ("CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT", pending_launches),
-            ("CU_LIMIT_PRINTF_FIFO_SIZE", printf_fifo),
-            ("CU_LIMIT_MALLOC_HEAP_SIZE", malloc_heap),
-            ("CU_LIMIT_STACK_SIZE", stack),
-        ];
-        let raises: String = wanted
-            .iter()
-            .filter_map(|(name, value)| {
-                value.map(|value| {
-                    format!("    if (result == CUDA_SUCCESS) {{\n        result = {p}_raise_limit({name}, {value});\n    }}\n")
-                })
+        let raises: String = super::limits(self.manifest)
+            .map(|(name, value)| {
+                format!("    if (result == CUDA_SUCCESS) {{\n        result = {p}_raise_limit({name}, {value});\n    }}\n")
             })
             .collect();
         self.doc("", "Raises the limits of the current context to what the module wants; loading does so, too.");

@@ -113,7 +113,7 @@ impl Writer<'_> {
             Type::Pointer { .. } => "void *".to_owned(),
             Type::Error => "int".to_owned(),
             Type::Handle => "uint64_t".to_owned(),
-            Type::Enum(found) => return self.of(&found.ty.clone()),
+            Type::Enum(found) => c_scalar(Scalar::base(found)).to_owned(),
             Type::Vector(vector, lane, lanes) => {
                 self.define(written, &format!("{} v[{lanes}];", c_scalar(*lane)), u64::from(vector.size), vector.align)
             }
@@ -151,22 +151,5 @@ impl Writer<'_> {
         );
         self.names.insert(written.to_owned(), name.clone());
         name
-    }
-}
-
-impl Types<'_> {
-    /// Bytes of a type.
-    fn size_of(self, ty: &Type<'_>) -> u64 {
-        match ty {
-            Type::Scalar(scalar) => scalar.size().into(),
-            Type::Vector(vector, ..) => vector.size.into(),
-            Type::Struct(found) => found.size,
-            Type::Enum(found) => {
-                Scalar::ALL.into_iter().find(|scalar| scalar.name() == found.ty).map_or(4, Scalar::size).into()
-            }
-            Type::Error => 4,
-            Type::Pointer { .. } | Type::Handle => 8,
-            Type::Array(element, count) => self.size_of(element) * count,
-        }
     }
 }

@@ -20,11 +20,23 @@ pub use host::host;
 pub use python::python;
 pub use rust::rust;
 
-use cdp_runtime::manifest::{Kernel, Manifest};
+use cdp_runtime::manifest::{Kernel, Limits, Manifest};
 
 /// The kernels that the source declares; lowering may have added others, whose names no language can write.
 fn kernels(manifest: &Manifest) -> impl Iterator<Item = &Kernel> {
     manifest.kernels.iter().filter(|kernel| !kernel.symbol.starts_with("cdpc$"))
+}
+
+/// The limits that the module wants, by the driver's names.
+fn limits(manifest: &Manifest) -> impl Iterator<Item = (&'static str, usize)> {
+    let Limits { pending_launches, printf_fifo, malloc_heap, stack } = manifest.limits;
+    let wanted = [
+        ("CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT", pending_launches),
+        ("CU_LIMIT_PRINTF_FIFO_SIZE", printf_fifo),
+        ("CU_LIMIT_MALLOC_HEAP_SIZE", malloc_heap),
+        ("CU_LIMIT_STACK_SIZE", stack),
+    ];
+    wanted.into_iter().filter_map(|(name, value)| Some((name, value?)))
 }
 
 /// What a kernel is called: as in the source, or for an instance of a generic one as in the PTX.

@@ -50,7 +50,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    pub const ALL: [Self; 13] = [
+    const ALL: [Self; 13] = [
         Self::Bool,
         Self::I8,
         Self::I16,
@@ -95,6 +95,11 @@ impl Scalar {
         }
     }
 
+    /// The integer that an enumeration is.
+    pub fn base(found: &Enum) -> Self {
+        Self::of(&found.ty).unwrap_or(Self::I32)
+    }
+
     fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scalar| scalar.name() == name)
     }
@@ -119,9 +124,22 @@ impl<'a> Types<'a> {
             Type::Scalar(scalar) => scalar.size(),
             Type::Vector(vector, ..) => vector.align,
             Type::Struct(found) => found.align,
-            Type::Enum(found) => Scalar::of(&found.ty).map_or(4, Scalar::size),
+            Type::Enum(found) => Scalar::base(found).size(),
             Type::Error => 4,
             Type::Pointer { .. } | Type::Handle | Type::Array(..) => 8,
+        }
+    }
+
+    /// Bytes of a type.
+    pub fn size_of(self, ty: &Type<'_>) -> u64 {
+        match ty {
+            Type::Scalar(scalar) => scalar.size().into(),
+            Type::Vector(vector, ..) => vector.size.into(),
+            Type::Struct(found) => found.size,
+            Type::Enum(found) => Scalar::base(found).size().into(),
+            Type::Error => 4,
+            Type::Pointer { .. } | Type::Handle => 8,
+            Type::Array(element, count) => self.size_of(element) * count,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cdp_runtime::manifest::{Enum, Global, Kernel, Limits, Manifest, Struct};
+use cdp_runtime::manifest::{Enum, Global, Kernel, Manifest, Struct};
 
 use super::model::{Scalar, Type, Types};
 use super::names::Names;
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
                 _ => format!("{} * {length}", self.ctype(element)),
             },
             Type::Struct(found) => self.called(&found.name),
-            Type::Enum(found) => ctypes(self.base(found)).to_owned(),
+            Type::Enum(found) => ctypes(Scalar::base(found)).to_owned(),
             Type::Error => ctypes(Scalar::I32).to_owned(),
             Type::Pointer { .. } | Type::Handle => ctypes(Scalar::U64).to_owned(),
         }
@@ -182,16 +182,9 @@ impl<'a> Writer<'a> {
                 format!("({}, ({}))", self.format(element), list.trim_end())
             }
             Type::Struct(found) => self.called(&found.name),
-            Type::Enum(found) => format!("\"<{}\"", numpy(self.base(found))),
+            Type::Enum(found) => format!("\"<{}\"", numpy(Scalar::base(found))),
             Type::Error => "\"<i4\"".to_owned(),
             Type::Pointer { .. } | Type::Handle => "\"<u8\"".to_owned(),
-        }
-    }
-
-    fn base(&self, found: &Enum) -> Scalar {
-        match self.types.read(&found.ty) {
-            Ok(Type::Scalar(scalar)) => scalar,
-            _ => Scalar::I32,
         }
     }
 
@@ -253,7 +246,7 @@ impl<'a> Writer<'a> {
         match element {
             Type::Scalar(scalar) => numbers(*scalar, count),
             Type::Vector(_, scalar, lanes) => numbers(*scalar, count * *lanes as u64),
-            Type::Enum(found) => numbers(self.base(found), count),
+            Type::Enum(found) => numbers(Scalar::base(found), count),
             Type::Error => numbers(Scalar::I32, count),
             Type::Handle => numbers(Scalar::U64, count),
             Type::Pointer { constant, to } if lengths.is_empty() => {
@@ -272,7 +265,7 @@ impl<'a> Writer<'a> {
             // which no array library has a letter for
             Type::Scalar(Scalar::Bf16) | Type::Vector(_, Scalar::Bf16, _) => "None".to_owned(),
             Type::Scalar(scalar) | Type::Vector(_, scalar, _) => format!("\"{}\"", numpy(*scalar)),
-            Type::Enum(found) => format!("\"{}\"", numpy(self.base(found))),
+            Type::Enum(found) => format!("\"{}\"", numpy(Scalar::base(found))),
             Type::Struct(found) => format!("\"V{}\"", found.size),
             Type::Error => "\"i4\"".to_owned(),
             Type::Pointer { .. } | Type::Handle => "\"u8\"".to_owned(),
@@ -283,15 +276,7 @@ impl<'a> Writer<'a> {
     fn kernels(&mut self) -> Result<()> {
         self.line("\n\nclass Kernels(_Module):");
         self.doc("    ", &format!("The kernels of {}, and the variables that a host can reach.", super::source(self.manifest)));
-        let Limits { pending_launches, printf_fifo, malloc_heap, stack } = self.manifest.limits;
-        let wanted = [
-            ("CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT", pending_launches),
-            ("CU_LIMIT_PRINTF_FIFO_SIZE", printf_fifo),
-            ("CU_LIMIT_MALLOC_HEAP_SIZE", malloc_heap),
-            ("CU_LIMIT_STACK_SIZE", stack),
-        ];
-        let limits: Vec<String> =
-            wanted.iter().filter_map(|(name, value)| value.map(|value| format!("\"{name}\": {value}"))).collect();
+        let limits: Vec<String> = super::limits(self.manifest).map(|(name, value)| format!("\"{name}\": {value}")).collect();
         self.line(&format!("\n    _limits = {{{}}}", limits.join(", ")));
         let mut methods =
             Names::new(&[WORDS, &["synchronize", "_launch", "_variable", "_read", "_write", "_kernels", "_limits"]]);
