@@ -17,6 +17,13 @@ pub enum Target {
     File(PathBuf),
 }
 
+impl Target {
+    /// As the user names it: `-` is standard output.
+    pub fn named(path: &Path) -> Self {
+        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
+    }
+}
+
 /// One artefact.
 #[derive(Clone, Debug)]
 pub struct Artefact {

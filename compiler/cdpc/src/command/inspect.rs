@@ -1,7 +1,7 @@
 //! `cdpc inspect`: each source line with the PTX and the machine code that it became.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cdp_runtime::Component;
 use cdp_runtime::manifest::{LaunchAbi, LaunchSite, Manifest};
@@ -74,7 +74,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             ],
             manifest: &code.manifest,
         };
-        return write(path, page.text());
+        return artefact::write_all(&[Artefact { target: Target::named(path), bytes: page.text().into_bytes() }]);
     }
     let listing = Listing {
         args,
@@ -85,11 +85,6 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
         style: reporter.style_out(),
     };
     terminal::print(listing.text(&assembly, &machine))
-}
-
-fn write(path: &Path, text: String) -> Result<()> {
-    let target = if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) };
-    artefact::write_all(&[Artefact { target, bytes: text.into_bytes() }])
 }
 
 struct Listing<'a> {

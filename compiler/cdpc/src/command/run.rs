@@ -173,16 +173,12 @@ fn write_trace(args: &Args, trace: &Trace, build: &Build<'_>) -> Result<()> {
     let mut artefacts = Vec::new();
     if let Some(TraceFile(path)) = &args.trace {
         let path = path.clone().unwrap_or_else(|| default_name(build.source_path()));
-        artefacts.push(Artefact { target: target(&path), bytes: trace.json(place).into_bytes() });
+        artefacts.push(Artefact { target: Target::named(&path), bytes: trace.json(place).into_bytes() });
     }
     if let Some(path) = &args.graph {
-        artefacts.push(Artefact { target: target(path), bytes: trace.svg().into_bytes() });
+        artefacts.push(Artefact { target: Target::named(path), bytes: trace.svg().into_bytes() });
     }
     artefact::write_all(&artefacts)
-}
-
-fn target(path: &Path) -> Target {
-    if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
 }
 
 /// `NAME.trace.json` in the current folder.
