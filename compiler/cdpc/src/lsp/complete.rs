@@ -6,16 +6,12 @@ use cdp_core::builtins::{
 use cdp_core::source::Span;
 use cdp_core::syntax::ast::ItemKind;
 use cdp_core::types::Type;
+use cdp_core::{sema, syntax};
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionResponse, Position, SymbolKind};
 
 use super::document::{Analysis, named};
 use super::facts;
 
-const KEYWORDS: &str = "as break case const constant continue default else enum extern false fn for global host if import in kernel let local loop \
-                        null offsetof return shared sizeof alignof step struct switch test true var volatile while";
-const TYPES: &str = "bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 f32x2 f32x3 f32x4 f64x2 i32x2 i32x3 i32x4 u32x2 u32x3 u32x4 dim3 void \
-                     cudaError_t cudaStream_t cudaEvent_t cudaTextureObject_t cudaSurfaceObject_t";
-const ATTRIBUTES: &str = "launch_bounds align inline noinline export restrict unroll allow warn deny";
 const FUNCTIONS: &str = "printf assert device seconds malloc free __threadfence __threadfence_block __threadfence_system";
 
 /// Everything that may stand at the position; the editor keeps what fits the letters that are there.
@@ -24,7 +20,7 @@ pub fn complete(analysis: &Analysis, position: Position) -> CompletionResponse {
     let before = analysis.text().get(..offset as usize).unwrap_or_default();
     let stem = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     CompletionResponse::Array(if stem.ends_with('@') {
-        words(ATTRIBUTES, CompletionItemKind::PROPERTY)
+        words(sema::attribute_names(), CompletionItemKind::PROPERTY)
     } else if let Some(owner) = stem.strip_suffix("::") {
         members(analysis, owner)
     } else if let Some(owner) =
@@ -41,8 +37,8 @@ fn entry(label: &str, kind: CompletionItemKind, detail: &str) -> CompletionItem 
     CompletionItem { label: label.to_owned(), kind: Some(kind), detail, ..CompletionItem::default() }
 }
 
-fn words(list: &str, kind: CompletionItemKind) -> Vec<CompletionItem> {
-    list.split_whitespace().map(|word| entry(word, kind, "")).collect()
+fn words<'a>(list: impl IntoIterator<Item = &'a str>, kind: CompletionItemKind) -> Vec<CompletionItem> {
+    list.into_iter().map(|word| entry(word, kind, "")).collect()
 }
 
 /// Of the enumeration in front of `::`.
@@ -59,7 +55,7 @@ fn fields(analysis: &Analysis, owner: &str) -> Vec<CompletionItem> {
     let types = &analysis.program.types;
     let name = owner.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
     if matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim") {
-        return words("x y z", CompletionItemKind::FIELD);
+        return words(["x", "y", "z"], CompletionItemKind::FIELD);
     }
     let last = u32::try_from(owner.len().saturating_sub(1)).unwrap_or_default();
     let known = facts::at(analysis, last).map(|fact| fact.ty).filter(|ty| !matches!(types.get(*ty), Type::Poison));
@@ -123,9 +119,9 @@ fn names(analysis: &Analysis, offset: u32) -> Vec<CompletionItem> {
         entry(name.split('.').next().unwrap_or(name), CompletionItemKind::CONSTANT, "special register")
     }));
     list.extend(named_constants().map(|constant| entry(constant.name, CompletionItemKind::CONSTANT, constant.kind.describe())));
-    list.extend(words(FUNCTIONS, function));
-    list.extend(words(TYPES, CompletionItemKind::CLASS));
-    list.extend(words(KEYWORDS, CompletionItemKind::KEYWORD));
+    list.extend(words(FUNCTIONS.split(' '), function));
+    list.extend(words(sema::TYPE_NAMES.iter().copied().chain(["void"]), CompletionItemKind::CLASS));
+    list.extend(words(syntax::keywords().chain(["null"]), CompletionItemKind::KEYWORD));
     list.sort_by(|a, b| a.label.cmp(&b.label));
     list.dedup_by(|a, b| a.label == b.label);
     list

@@ -240,9 +240,21 @@ fn completion_knows_the_place() {
     assert_eq!(editor.labels(&marked("row.l", 0)), ["begin", "len"]);
     assert_eq!(editor.labels(&marked("Shape::F", 0)), ["Empty", "Full"]);
     let all = editor.labels(&marked("i < ", 0));
-    for name in
-        ["i", "row", "by", "BLOCK", "scale", "__syncthreads", "atomicAdd_block", "cudaStreamTailLaunch", "while", "f32x4"]
-    {
+    for name in [
+        "i",
+        "row",
+        "by",
+        "BLOCK",
+        "scale",
+        "__syncthreads",
+        "atomicAdd_block",
+        "cudaStreamTailLaunch",
+        "while",
+        "f32x4",
+        "cudaArray_t",
+        "offsetof",
+        "null",
+    ] {
         assert!(all.iter().any(|label| label == name), "{name} is missing");
     }
     assert!(!all.iter().any(|label| label == "shape"), "a variable of another kernel");

@@ -48,6 +48,11 @@ const KNOWN: &[(&str, &[Target])] = &[
     ("deny", &[]),
 ];
 
+/// The names of all attributes.
+pub fn attribute_names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|(name, _)| *name)
+}
+
 impl Body<'_, '_> {
     /// Reads the attributes of one declaration or statement.
     pub(crate) fn attributes(&mut self, list: &[Attribute], target: Target) -> Attributes {
@@ -150,7 +155,7 @@ impl Body<'_, '_> {
     fn unknown_attribute(&mut self, attribute: &Attribute) {
         let name = &attribute.name.name;
         let mut diagnostic = Diagnostic::new(Code::E0226, attribute.name.span, format!("there is no attribute `@{name}`"));
-        if let Some(near) = super::suggest::nearest(name, KNOWN.iter().map(|(name, _)| *name)) {
+        if let Some(near) = super::suggest::nearest(name, attribute_names()) {
             diagnostic = diagnostic.fix(format!("did you mean `@{near}`?"), attribute.name.span, near);
         }
         self.report(diagnostic);

@@ -46,6 +46,9 @@ use items::{ItemId, Items};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
+pub use attributes::attribute_names;
+pub use types::TYPE_NAMES;
+
 /// What changes the meaning of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {

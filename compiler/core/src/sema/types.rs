@@ -56,7 +56,8 @@ fn scalar_type(name: &str) -> Option<Scalar> {
         .or_else(|| Float::ALL.into_iter().find(|float| float.name() == name).map(Scalar::Float))
 }
 
-const TYPE_NAMES: &[&str] = &[
+/// The built-in types that are offered to who writes a name; of vectors those that are common.
+pub const TYPE_NAMES: &[&str] = &[
     "bool",
     "i8",
     "i16",
@@ -77,6 +78,7 @@ const TYPE_NAMES: &[&str] = &[
     "i32x3",
     "i32x4",
     "u32x2",
+    "u32x3",
     "u32x4",
     "f64x2",
     "dim3",

@@ -32,6 +32,12 @@ pub use lexer::tokens;
 pub use parser::parse;
 pub(crate) use state::several_indices;
 
+/// Every keyword, those that are keywords in their own place only among them.
+pub fn keywords() -> impl Iterator<Item = &'static str> {
+    let quoted = token::Token::ALL.iter().filter_map(|token| token.friendly().strip_prefix('`')?.strip_suffix('`'));
+    quoted.filter(|word| word.chars().all(|c| c.is_ascii_alphabetic()))
+}
+
 lalrpop_util::lalrpop_mod!(
     #[allow(
         clippy::all,

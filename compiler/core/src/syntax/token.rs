@@ -25,6 +25,9 @@ macro_rules! tokens {
         pub(crate) enum Token { $($(#[$meta])* $name,)* }
 
         impl Token {
+            /// Every kind.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)*];
+
             /// How the token is called in messages.
             pub(crate) const fn friendly(self) -> &'static str {
                 match self { $(Token::$name => $friendly,)* }
