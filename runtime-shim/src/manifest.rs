@@ -97,6 +97,17 @@ pub enum LaunchAbi {
     V2,
 }
 
+impl LaunchAbi {
+    /// What gives the parameter buffer, and what launches.
+    #[must_use]
+    pub const fn calls(self) -> [&'static str; 2] {
+        match self {
+            Self::V1 => ["cudaGetParameterBuffer", "cudaLaunchDevice"],
+            Self::V2 => ["cudaGetParameterBufferV2", "cudaLaunchDeviceV2"],
+        }
+    }
+}
+
 /// A launch in device code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use cdp_core::diag::Code;
@@ -13,7 +13,7 @@ use crate::execute::Ran;
 use crate::failure::Message;
 use crate::options::{Meaning, Reference, describe};
 use crate::terminal;
-use crate::watch::Watch;
+use crate::watch::{Watch, lock};
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -106,10 +106,6 @@ impl Executor {
         ran.trace = self.trace.then(|| device.take_trace());
         Some(ran)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Says under which of many schedules a program failed, and how to see it again: `command` is `run` or `test`, `more` are its arguments.

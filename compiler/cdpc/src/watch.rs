@@ -45,7 +45,7 @@ impl Watch {
     /// Stops everything, now and later.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        self.lock().iter().for_each(|control| control.stop());
+        lock(&self.controls).iter().for_each(|control| control.stop());
     }
 
     /// Whether everything was stopped.
@@ -56,7 +56,7 @@ impl Watch {
     /// For a run that is about to start.
     pub fn control(&self) -> Arc<Control> {
         let control = Arc::new(Control::default());
-        self.lock().push(Arc::clone(&control));
+        lock(&self.controls).push(Arc::clone(&control));
         // looked at behind the push: a stop that came before has not seen it
         if self.is_stopped() {
             control.stop();
@@ -64,20 +64,21 @@ impl Watch {
         control
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Control>>> {
-        self.controls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Does something while a terminal is told how far it is.
     pub fn with_progress<T>(&self, work: impl FnOnce() -> T) -> T {
         let progress = |elapsed: Duration| {
-            let list = self.lock();
+            let list = lock(&self.controls);
             let steps = list.iter().map(|control| control.steps()).sum();
             let grids = list.iter().map(|control| control.grids()).sum();
             (elapsed >= LONG).then(|| line(elapsed, list.len(), steps, grids))
         };
         ticking(progress, work)
     }
+}
+
+/// Whatever a thread that panicked has left behind, is used on: its panic ends the process anyway.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does something while a terminal is told what another function says, from time to time.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use cdp_runtime::Component;
-use cdp_runtime::manifest::{LaunchAbi, LaunchSite, Manifest};
+use cdp_runtime::manifest::{LaunchSite, Manifest};
 
 use crate::artefact::{self, Artefact, Target};
 use crate::driver;
@@ -168,11 +168,8 @@ impl Listing<'_> {
 }
 
 fn describe(site: &LaunchSite) -> String {
-    let abi = match site.abi {
-        LaunchAbi::V1 => "cudaGetParameterBuffer, cudaLaunchDevice",
-        LaunchAbi::V2 => "cudaGetParameterBufferV2, cudaLaunchDeviceV2",
-    };
+    let calls = site.abi.calls().join(", ");
     let stores: Vec<String> = site.stores.iter().map(|store| format!("{} +{}", store.offset, store.size)).collect();
     let stored = if stores.is_empty() { "no parameters".to_owned() } else { format!("parameters at {}", stores.join(", ")) };
-    format!("^ launches `{}`: {abi}; {stored}", site.kernel)
+    format!("^ launches `{}`: {calls}; {stored}", site.kernel)
 }

@@ -1,6 +1,6 @@
 //! One self-contained page: source, IR, PTX and machine code side by side, and the launch sites with their parameters drawn to scale.
 
-use cdp_runtime::manifest::{LaunchAbi, Manifest};
+use cdp_runtime::manifest::Manifest;
 use serde_json::{Value, json};
 
 use super::Function;
@@ -41,16 +41,12 @@ impl Page<'_> {
             let params = kernel.into_iter().flat_map(|kernel| &kernel.params).map(|param| {
                 json!({ "name": param.name, "type": param.ty, "offset": param.offset, "size": param.size, "align": param.align })
             });
-            let calls = match site.abi {
-                LaunchAbi::V1 => ["cudaGetParameterBuffer", "cudaLaunchDevice"],
-                LaunchAbi::V2 => ["cudaGetParameterBufferV2", "cudaLaunchDeviceV2"],
-            };
             json!({
                 "line": if site.file == self.file { site.line } else { 0 },
                 "file": site.file,
                 "from": site.function,
                 "kernel": site.kernel,
-                "calls": calls,
+                "calls": site.abi.calls(),
                 "params": params.collect::<Vec<_>>(),
             })
         });

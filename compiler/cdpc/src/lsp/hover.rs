@@ -52,9 +52,9 @@ fn typed(analysis: &Analysis, name: &str, ty: TypeId) -> String {
 fn declared(analysis: &Analysis, offset: u32) -> Option<String> {
     let definition = facts::definition(analysis, offset)?;
     let program = &analysis.program;
+    let docs = || item_at(analysis, definition).map(|item| item.docs.join("\n")).unwrap_or_default();
     if let Some(function) = program.functions.iter().find(|function| function.span == definition) {
-        let docs = item_at(analysis, definition).map(|item| item.docs.join("\n")).unwrap_or_default();
-        return Some(signature(analysis, function) + &docs);
+        return Some(signature(analysis, function) + &docs());
     }
     let variables = program.functions.iter().flat_map(|function| &function.variables);
     let variable = variables.map(|variable| (&variable.name, variable.ty, variable.span));
@@ -64,8 +64,7 @@ fn declared(analysis: &Analysis, offset: u32) -> Option<String> {
         return Some(typed(analysis, name, ty) + &docs);
     }
     if let Some(def) = program.types.structs().iter().find(|def| def.span == definition) {
-        let docs = item_at(analysis, definition).map(|item| item.docs.join("\n")).unwrap_or_default();
-        return Some(code(&format!("struct {}", def.name)) + &structure(analysis, def) + "\n" + &docs);
+        return Some(code(&format!("struct {}", def.name)) + &structure(analysis, def) + "\n" + &docs());
     }
     if let Some((def, index)) = field_at(analysis, definition) {
         let field = def.fields.get(index)?;

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::io::{PipeReader, PipeWriter};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::watch::lock;
 
 /// All processes that can be stopped.
 #[derive(Debug, Default)]
@@ -25,17 +27,13 @@ pub struct Leash<'a> {
 }
 
 impl Leashes {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A new one, and the standard input of its process.
     ///
     /// # Errors
     /// When the system has no more pipes.
     pub fn make(&self) -> std::io::Result<(Leash<'_>, PipeReader)> {
         let (reader, writer) = std::io::pipe()?;
-        let mut held = self.lock();
+        let mut held = lock(&self.held);
         held.made += 1;
         let number = held.made;
         if !held.cut {
@@ -46,7 +44,7 @@ impl Leashes {
 
     /// Stops every process, now and later.
     pub fn cut_all(&self) {
-        let mut held = self.lock();
+        let mut held = lock(&self.held);
         held.cut = true;
         held.pipes.clear();
     }
@@ -55,7 +53,7 @@ impl Leashes {
 impl Leash<'_> {
     /// Stops the process; whether it was running free until now.
     pub fn cut(&self) -> bool {
-        self.all.lock().pipes.remove(&self.number).is_some()
+        lock(&self.all.held).pipes.remove(&self.number).is_some()
     }
 }
 

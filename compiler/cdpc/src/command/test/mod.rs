@@ -20,7 +20,7 @@ use crate::input;
 use crate::options::{Compile, LeaksHidden, Reference};
 use crate::report::Reporter;
 use crate::terminal;
-use crate::watch::{self, Watch};
+use crate::watch::{self, Watch, lock};
 use file::File;
 use leash::Leashes;
 use ordered::Ordered;
@@ -169,8 +169,4 @@ impl Suite<'_> {
         let (count, failure) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
         failure.map_or(Ok(count), Err)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

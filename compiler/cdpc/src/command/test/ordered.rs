@@ -2,10 +2,11 @@
 //! wait.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::failure::Result;
 use crate::terminal;
+use crate::watch::lock;
 
 /// Something to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ impl State {
 impl Ordered {
     fn with(&self, what: impl FnOnce(&mut State) -> Vec<Word>) -> Result<()> {
         // locked until all is said, so that nobody gets in between
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         for word in what(&mut state) {
             match word {
                 Word::Print(text) => terminal::print(text)?,
