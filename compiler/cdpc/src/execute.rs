@@ -45,9 +45,9 @@ struct Loadable {
 }
 
 /// A device that nothing has run on yet.
-pub enum Fresh {
+pub enum Fresh<'a> {
     /// The reference executor, which makes one for each schedule.
-    Cpu,
+    Cpu(&'a Executor),
     /// A GPU with the module loaded.
     Gpu(Box<GpuDevice>),
 }
@@ -142,9 +142,9 @@ impl Runner {
     ///
     /// # Errors
     /// No driver, no GPU, code that it cannot run.
-    pub fn device(&self) -> Result<Fresh> {
+    pub fn device(&self) -> Result<Fresh<'_>> {
         Ok(match &self.target {
-            Target::Cpu(_) => Fresh::Cpu,
+            Target::Cpu(executor) => Fresh::Cpu(executor),
             Target::Gpu(code) => {
                 let device = GpuDevice::new(code.number, code.cubin.clone(), code.manifest.clone(), code.counts_prints)?;
                 Fresh::Gpu(Box::new(device))
@@ -156,14 +156,13 @@ impl Runner {
     ///
     /// # Errors
     /// When there is nothing of this name.
-    pub fn run(&self, entry: Entry, device: Fresh) -> Result<Ran> {
-        match (device, &self.target) {
-            (Fresh::Cpu, Target::Cpu(executor)) => {
+    pub fn run(&self, entry: Entry, device: Fresh<'_>) -> Result<Ran> {
+        match device {
+            Fresh::Cpu(executor) => {
                 let ran = executor.run(&self.program, &|host: &mut HostProgram<'_>| self.begin(entry, host));
                 ran.ok_or_else(|| nothing(entry))
             }
-            (Fresh::Cpu, Target::Gpu(_)) => Err(Failure::bug("a program for a GPU met the reference executor")),
-            (Fresh::Gpu(mut device), _) => {
+            Fresh::Gpu(mut device) => {
                 let outcome = self.start(entry, &mut *device)?;
                 let mut ran = Ran::of(outcome);
                 if let Some(fault) = device.fault() {
