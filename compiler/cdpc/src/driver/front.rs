@@ -107,10 +107,15 @@ impl Checked {
 }
 
 /// What is found when launches are lowered.
-pub fn at_launches(mut module: Module) -> Diagnostics {
+pub fn at_launches(module: Module) -> Diagnostics {
+    pass::lower_launches(&mut simplified(module), &LaunchOptions::default()).1
+}
+
+/// Smaller, and without launches that never happen.
+fn simplified(mut module: Module) -> Module {
     pass::const_fold(&mut module);
     pass::simplify(&mut module);
-    pass::lower_launches(&mut module, &LaunchOptions::default()).1
+    module
 }
 
 impl Front {
@@ -149,8 +154,7 @@ impl Front {
     ) -> Result<Lowered> {
         let mut module = self.module.clone();
         show_to_host(&mut module);
-        pass::const_fold(&mut module);
-        pass::simplify(&mut module);
+        module = simplified(module);
         let merged = merging.map(|options| pass::merge_launches(&mut module, options)).unwrap_or_default();
         let (launches, found) = pass::lower_launches(&mut module, options);
         // before host code loses its bodies
@@ -183,9 +187,7 @@ impl Front {
     /// # Errors
     /// Faults of ours.
     pub fn merged(&self, options: &MergeOptions) -> Result<Module> {
-        let mut module = self.module.clone();
-        pass::const_fold(&mut module);
-        pass::simplify(&mut module);
+        let mut module = simplified(self.module.clone());
         pass::merge_launches(&mut module, options);
         verified(&module, "the merging of launches")?;
         Ok(module)

@@ -40,7 +40,6 @@ pub struct Analysis {
     pub trees: Vec<ast::File>,
     /// As far as it got.
     pub program: Program,
-    diagnostics: Vec<diag::Diagnostic>,
 }
 
 impl Documents {
@@ -59,25 +58,27 @@ impl Documents {
         self.open.iter().map(|(uri, document)| (uri.clone(), document.version)).collect()
     }
 
-    /// What the compiler says of an open text.
+    /// What an open text says, as far as names and types go.
     pub fn analysis(&self, uri: &Url) -> Option<Analysis> {
-        let document = self.open.get(uri)?;
-        let source = Source { name: name_of(uri), text: document.text.clone() };
-        let meaning = Meaning::default();
+        self.checked(uri).map(|(checked, program)| Analysis::new(checked, program))
+    }
+
+    fn checked(&self, uri: &Url) -> Option<(Checked, Program)> {
+        let source = Source { name: name_of(uri), text: self.open.get(uri)?.text.clone() };
         let mut read = |importer: &str, path: &str| self.import(importer, path);
-        let (mut checked, program) = Checked::new(source, &meaning, &mut read);
-        // a fault of the compiler is none of the text
-        if let Ok(Some(module)) = checked.lower(program.clone(), &meaning) {
-            checked.found.extend(driver::at_launches(module));
-        }
-        let Checked { sources, file, trees, found, .. } = checked;
-        Some(Analysis { sources, file, trees, program, diagnostics: found.finish() })
+        Some(Checked::new(source, &Meaning::default(), &mut read))
     }
 
     /// The diagnostics of an open text, those that lie in it.
     pub fn diagnostics(&self, uri: &Url) -> Option<Vec<lsp_types::Diagnostic>> {
-        let analysis = self.analysis(uri)?;
-        let own = analysis.diagnostics.iter().filter(|diagnostic| diagnostic.primary.span.file == analysis.file);
+        let (mut checked, program) = self.checked(uri)?;
+        // a fault of the compiler is none of the text
+        if let Ok(Some(module)) = checked.lower(program.clone(), &Meaning::default()) {
+            checked.found.extend(driver::at_launches(module));
+        }
+        let found = std::mem::take(&mut checked.found).finish();
+        let analysis = Analysis::new(checked, program);
+        let own = found.iter().filter(|diagnostic| diagnostic.primary.span.file == analysis.file);
         Some(own.map(|diagnostic| analysis.shown(diagnostic)).collect())
     }
 
@@ -97,6 +98,10 @@ fn name_of(uri: &Url) -> String {
 }
 
 impl Analysis {
+    fn new(Checked { sources, file, trees, .. }: Checked, program: Program) -> Self {
+        Self { sources, file, trees, program }
+    }
+
     fn source(&self, file: FileId) -> Option<&SourceFile> {
         self.sources.get(file)
     }
