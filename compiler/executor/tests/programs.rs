@@ -1,4 +1,5 @@
-//! The programs of the conformance suite run on the reference device.
+//! The programs of the conformance suite run on the reference device without looking for races, which is code of its own; the suite itself
+//! runs them with it, and compares what they print.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod support;
@@ -14,8 +15,8 @@ fn programs() -> Vec<PathBuf> {
     paths
 }
 
-/// Runs every program; what failed. The text that `main` prints is compared where `printed` says so.
-fn failures(schedule: Schedule, printed: bool, races: bool) -> String {
+/// Runs every program; what failed.
+fn failures(schedule: Schedule) -> String {
     let paths = programs();
     assert!(paths.len() >= 8);
     let mut failed = String::new();
@@ -29,17 +30,13 @@ fn failures(schedule: Schedule, printed: bool, races: bool) -> String {
         };
         for entry in compiled.entries() {
             let start = std::time::Instant::now();
-            let ran = compiled.run_scheduled(&entry, Some(20_000_000_000), schedule, races);
+            let ran = compiled.run_scheduled(&entry, Some(20_000_000_000), schedule, false);
             if std::env::var_os("CDP_TIMES").is_some() {
                 let name = path.file_name().unwrap().display();
                 println!("{:>8.3}s {:>12} steps {name} / {entry}", start.elapsed().as_secs_f64(), ran.steps);
             }
             if ran.outcome.status != Status::Ok {
                 failed.push_str(&format!("{} / {entry}:\n{}\n", path.display(), ran.rendering));
-            }
-            let expected = std::fs::read_to_string(path.with_extension("stdout"));
-            if entry == "main" && printed && expected.is_ok_and(|expected| ran.output != expected) {
-                failed.push_str(&format!("{}: printed\n{}\n", path.display(), ran.output));
             }
         }
     }
@@ -48,26 +45,20 @@ fn failures(schedule: Schedule, printed: bool, races: bool) -> String {
 
 #[test]
 fn every_program_passes() {
-    let failed = failures(Schedule::Late, true, false);
+    let failed = failures(Schedule::Late);
     assert!(failed.is_empty(), "{failed}");
 }
 
 #[test]
 fn every_program_passes_with_children_at_once() {
-    let failed = failures(Schedule::Eager, false, false);
+    let failed = failures(Schedule::Eager);
     assert!(failed.is_empty(), "{failed}");
 }
 
 #[test]
 fn every_program_passes_in_drawn_orders() {
     for seed in 1..=2 {
-        let failed = failures(Schedule::Random { seed }, false, false);
+        let failed = failures(Schedule::Random { seed });
         assert!(failed.is_empty(), "seed {seed}: {failed}");
     }
-}
-
-#[test]
-fn no_program_of_the_suite_races() {
-    let failed = failures(Schedule::Late, true, true);
-    assert!(failed.is_empty(), "{failed}");
 }

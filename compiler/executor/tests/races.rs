@@ -7,29 +7,9 @@ use cdp_executor::Schedule;
 
 /// The races of a program, each as the two lines it is between, earlier first in the text.
 fn races(text: &str) -> Vec<(u32, u32)> {
-    let compiled = support::compile(text);
-    let mut all: Option<Vec<(u32, u32)>> = None;
-    for schedule in [Schedule::Late, Schedule::Eager, Schedule::Random { seed: 1 }, Schedule::Random { seed: 2 }] {
-        let ran = compiled.run_scheduled("main", Some(50_000_000), schedule, true);
-        let line = |span| compiled.sources.line_column(span).line;
-        let mut found: Vec<(u32, u32)> = ran
-            .outcome
-            .diagnostics
-            .iter()
-            .map(|d| {
-                assert_eq!(d.code.id(), "E0740", "{}", ran.rendering);
-                let (a, b) = (line(d.primary.span), line(d.secondary[0].span));
-                (a.min(b), a.max(b))
-            })
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        match &all {
-            Some(all) => assert_eq!(*all, found, "{schedule:?}\n{}", ran.rendering),
-            None => all = Some(found),
-        }
-    }
-    all.unwrap_or_default()
+    let found = support::races(text);
+    assert!(found.iter().all(|(code, ..)| *code == "E0740"), "{found:?}\n{text}");
+    found.into_iter().map(|(_, first, second)| (first, second)).collect()
 }
 
 /// A parent, launched with one block of 64 threads, and its child; both write `x`, a buffer of 64 elements.

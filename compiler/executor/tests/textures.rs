@@ -3,8 +3,7 @@
 
 mod support;
 
-use cdp_executor::Schedule;
-use support::{compile, found, run};
+use support::{found, run};
 
 /// A kernel of one block of four threads with a texture and a surface of the same array of 4 by 2 floats, and with `x`, 8 floats of linear
 /// memory that `l` is a texture of.
@@ -102,28 +101,7 @@ fn arrays_hold_anything_at_first() {
 
 /// What is found where races are looked for, under every schedule, as codes and lines.
 fn races(text: &str) -> Vec<String> {
-    let compiled = compile(text);
-    let mut all: Option<Vec<String>> = None;
-    for schedule in [Schedule::Late, Schedule::Eager, Schedule::Random { seed: 1 }, Schedule::Random { seed: 2 }] {
-        let ran = compiled.run_scheduled("main", Some(50_000_000), schedule, true);
-        let line = |span| compiled.sources.line_column(span).line;
-        let mut found: Vec<String> = ran
-            .outcome
-            .diagnostics
-            .iter()
-            .map(|d| {
-                let (a, b) = (line(d.primary.span), line(d.secondary[0].span));
-                format!("{} {} {}", d.code.id(), a.min(b), a.max(b))
-            })
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        match &all {
-            Some(all) => assert_eq!(*all, found, "{schedule:?}\n{}", ran.rendering),
-            None => all = Some(found),
-        }
-    }
-    all.unwrap_or_default()
+    support::races(text).into_iter().map(|(code, first, second)| format!("{code} {first} {second}")).collect()
 }
 
 #[test]

@@ -130,3 +130,22 @@ pub fn found(text: &str) -> Vec<String> {
     let place = |span| format!("{} {}", compiled.sources.line_column(span).line, compiled.sources.text(span));
     ran.outcome.diagnostics.iter().map(|d| format!("{}@{}", d.code.id(), place(d.primary.span))).collect()
 }
+
+/// What is found where races are looked for, alike under every schedule: codes, each with the two lines it is between, earlier first in the text.
+pub fn races(text: &str) -> Vec<(&'static str, u32, u32)> {
+    let compiled = compile(text);
+    let line = |span| compiled.sources.line_column(span).line;
+    let mut all: Option<Vec<(&'static str, u32, u32)>> = None;
+    for schedule in [Schedule::Late, Schedule::Eager, Schedule::Random { seed: 1 }, Schedule::Random { seed: 2 }] {
+        let ran = compiled.run_scheduled("main", Some(50_000_000), schedule, true);
+        let sides = ran.outcome.diagnostics.iter().map(|d| (d.code.id(), line(d.primary.span), line(d.secondary[0].span)));
+        let mut found: Vec<_> = sides.map(|(code, a, b)| (code, a.min(b), a.max(b))).collect();
+        found.sort_unstable();
+        found.dedup();
+        match &all {
+            Some(all) => assert_eq!(*all, found, "{schedule:?}\n{}", ran.rendering),
+            None => all = Some(found),
+        }
+    }
+    all.unwrap_or_default()
+}
