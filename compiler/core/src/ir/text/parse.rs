@@ -65,6 +65,11 @@ pub(super) struct Parser<'t> {
     pub(super) named_types: HashMap<(String, Option<String>), Type>,
 }
 
+/// The block that a word names: `bb3`.
+pub(super) fn block_number(word: &str) -> Option<u32> {
+    word.strip_prefix("bb")?.parse().ok()
+}
+
 impl<'t> Parser<'t> {
     pub(super) fn peek(&self) -> &Token<'t> {
         self.tokens.get(self.at).map_or(&Token::End, |(token, _)| token)
@@ -320,7 +325,7 @@ impl<'t> Parser<'t> {
     /// `bb3`
     pub(super) fn block_name(&mut self) -> Result<BlockId> {
         let index = match self.peek() {
-            Token::Word(word) => word.strip_prefix("bb").and_then(|digits| digits.parse().ok()),
+            Token::Word(word) => block_number(word),
             _ => None,
         };
         match index {
@@ -378,7 +383,7 @@ impl<'t> Parser<'t> {
 
     fn is_block_label(&self) -> bool {
         match self.peek() {
-            Token::Word(word) => word.strip_prefix("bb").is_some_and(|digits| digits.parse::<u32>().is_ok()),
+            Token::Word(word) => block_number(word).is_some(),
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::MOST_DEPTH;
 use super::lex::Token;
-use super::parse::{Parser, Result};
+use super::parse::{Parser, Result, block_number};
 use crate::types::{EnumDef, EnumId, Field, Float, Int, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
 
 /// Names of built-in types.
@@ -23,10 +23,10 @@ const NAMED: [(&str, TypeId); 11] = [
 const SPACES: [(&str, Space); 4] =
     [("global", Space::Global), ("shared", Space::Shared), ("local", Space::Local), ("constant", Space::Constant)];
 
-/// Whether a structure's name would be taken for something else in the place of a type.
+/// Whether a structure's name would be taken for something else in the place of a type; a block's, behind a `return`.
 pub(super) fn is_reserved(name: &str) -> bool {
     let is_space = SPACES.iter().any(|(space, _)| *space == name);
-    is_space || matches!(name, "const" | "volatile") || builtin(name).is_some()
+    is_space || matches!(name, "const" | "volatile") || builtin(name).is_some() || block_number(name).is_some()
 }
 
 /// A scalar, vector or other built-in type.

@@ -107,6 +107,18 @@ fn text_that_people_write_is_read() {
 }
 
 #[test]
+fn a_returned_structure_that_is_called_like_a_block_is_no_block() {
+    let text = "struct \"bb1\" { a: i32 }\nfn &f#0 params 0 -> \"bb1\" {\nbb0:\n  return \"bb1\" zero\nbb1:\n  return\n}\n";
+    let module = parse(text).unwrap();
+    assert_eq!(module.functions[0].blocks.len(), 2);
+    round_trip(&module);
+    // seeds that met this
+    for seed in [4_421_091_107_471_296_000, 13_117_684_674_637_899_579] {
+        round_trip(&generate::module(seed));
+    }
+}
+
+#[test]
 fn errors_say_where() {
     let error = |text: &str| parse(text).unwrap_err().to_string();
     assert_eq!(error("fn &f#0 params 0 -> void {\n bb0:\n  return\n"), "4:1: a block such as `bb0` is expected here");
