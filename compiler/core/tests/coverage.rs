@@ -14,8 +14,19 @@ const NOT_GOLDEN: &[&str] = &[];
 const NOT_SHOWN: &[&str] = &[];
 
 /// What no table has.
-const OTHERS: [&str; 7] =
-    ["printf", "assert", "device", "__ldg", "__threadfence", "__threadfence_block", "__threadfence_system"];
+const OTHERS: [&str; 9] = [
+    "printf",
+    "assert",
+    "__ldg",
+    "__threadfence",
+    "__threadfence_block",
+    "__threadfence_system",
+    "make_cudaPos",
+    "make_cudaExtent",
+    "make_cudaPitchedPtr",
+];
+/// The same, of use in host code.
+const HOST_OTHERS: [&str; 2] = ["device", "cudaCreateChannelDesc"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -42,7 +53,8 @@ fn builtins() -> Vec<(String, bool)> {
     all.extend(Register::ALL.into_iter().map(|register| device(register.name())));
     let calls = RuntimeFn::ALL.iter().filter(|call| call.side() != Side::Internal);
     all.extend(calls.map(|call| (call.name().to_owned(), call.side() != Side::Host)));
-    all.extend(OTHERS.into_iter().map(|name| (name.to_owned(), name != "device")));
+    all.extend(OTHERS.into_iter().map(device));
+    all.extend(HOST_OTHERS.into_iter().map(|name| (name.to_owned(), false)));
     all
 }
 
