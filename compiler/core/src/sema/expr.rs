@@ -452,15 +452,8 @@ impl Body<'_, '_> {
         let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
         let works = match self.checker.types.get(left.ty) {
             Type::Int(_) | Type::Float(_) | Type::Pointer { .. } => true,
-            Type::Bool
-            | Type::Enum(_)
-            | Type::CudaError
-            | Type::Stream
-            | Type::Event
-            | Type::Texture
-            | Type::Surface
-            | Type::CudaArray => equality,
-            _ => false,
+            Type::Bool | Type::Enum(_) | Type::CudaError => equality,
+            ty => ty.is_address() && equality,
         };
         if !works {
             self.bad_operator(op.symbol(), op_span, left.ty, Some(right.ty));

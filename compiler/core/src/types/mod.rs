@@ -138,6 +138,14 @@ pub enum Type {
     Poison,
 }
 
+impl Type {
+    /// Whether values are addresses, or handles that are as opaque: they are compared, and converted to integers of 64 bits and back.
+    #[must_use]
+    pub const fn is_address(&self) -> bool {
+        matches!(self, Self::Pointer { .. } | Self::Stream | Self::Event | Self::Texture | Self::Surface | Self::CudaArray)
+    }
+}
+
 /// A field of a [`StructDef`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {

@@ -45,6 +45,31 @@ enum Part {
     Struct(Predeclared),
 }
 
+/// The type of a field, as types are put together.
+enum Shape {
+    Scalar(TypeId),
+    Array(TypeId, u64),
+    Struct(Predeclared),
+}
+
+impl Part {
+    const fn shape(self) -> Shape {
+        match self {
+            Self::Size => Shape::Scalar(TypeTable::U64),
+            Self::Int => Shape::Scalar(TypeTable::I32),
+            Self::Unsigned => Shape::Scalar(TypeTable::U32),
+            Self::Float => Shape::Scalar(TypeTable::F32),
+            Self::Address => Shape::Scalar(TypeTable::VOID_POINTER),
+            Self::Array => Shape::Scalar(TypeTable::CUDA_ARRAY),
+            Self::Named(kind) => Shape::Scalar(kind.ty()),
+            Self::Ints(len) => Shape::Array(TypeTable::I32, len),
+            Self::Floats(len) => Shape::Array(TypeTable::F32, len),
+            Self::ThreeNamed(kind) => Shape::Array(kind.ty(), 3),
+            Self::Struct(inner) => Shape::Struct(inner),
+        }
+    }
+}
+
 impl Predeclared {
     /// All of them.
     pub const ALL: [Self; 8] = [
@@ -158,18 +183,10 @@ impl TypeTable {
         }
         let mut fields = Vec::new();
         for (name, part) in which.fields() {
-            let ty = match part {
-                Part::Size => Self::U64,
-                Part::Int => Self::I32,
-                Part::Address => Self::VOID_POINTER,
-                Part::Unsigned => Self::U32,
-                Part::Float => Self::F32,
-                Part::Array => Self::CUDA_ARRAY,
-                Part::Named(kind) => kind.ty(),
-                Part::Ints(len) => self.array(Self::I32, *len),
-                Part::Floats(len) => self.array(Self::F32, *len),
-                Part::ThreeNamed(kind) => self.array(kind.ty(), 3),
-                Part::Struct(inner) => self.predeclared(*inner),
+            let ty = match part.shape() {
+                Shape::Scalar(ty) => ty,
+                Shape::Array(element, len) => self.array(element, len),
+                Shape::Struct(inner) => self.predeclared(inner),
             };
             fields.push(Field { name: (*name).to_owned(), ty, align: 0, span: Span::default() });
         }
@@ -204,23 +221,11 @@ impl TypeTable {
         }
     }
 
-    fn is_array(&self, ty: TypeId, element: TypeId, len: u64) -> bool {
-        *self.get(ty) == Type::Array { element, len }
-    }
-
     fn is_part(&self, ty: TypeId, part: Part) -> bool {
-        match part {
-            Part::Size => ty == Self::U64,
-            Part::Int => ty == Self::I32,
-            Part::Address => ty == Self::VOID_POINTER,
-            Part::Unsigned => ty == Self::U32,
-            Part::Float => ty == Self::F32,
-            Part::Array => ty == Self::CUDA_ARRAY,
-            Part::Named(kind) => ty == kind.ty(),
-            Part::Ints(count) => self.is_array(ty, Self::I32, count),
-            Part::Floats(count) => self.is_array(ty, Self::F32, count),
-            Part::ThreeNamed(kind) => self.is_array(ty, kind.ty(), 3),
-            Part::Struct(inner) => self.is_predeclared(ty, inner),
+        match part.shape() {
+            Shape::Scalar(scalar) => ty == scalar,
+            Shape::Array(element, len) => *self.get(ty) == Type::Array { element, len },
+            Shape::Struct(inner) => self.is_predeclared(ty, inner),
         }
     }
 }

@@ -49,7 +49,7 @@ impl Verifier<'_> {
         match types.get(ty) {
             Type::Bool => Some(1),
             Type::Float(float) => Some(float.bits()),
-            Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray => Some(64),
+            address if address.is_address() => Some(64),
             _ => types.as_int(ty).map(crate::types::Int::bits),
         }
     }

@@ -26,14 +26,8 @@ impl Verifier<'_> {
             Type::Float(_) => Class::Float,
             Type::Vector { element: Scalar::Int(_), .. } => Class::IntVector,
             Type::Vector { element: Scalar::Float(_), .. } => Class::FloatVector,
-            Type::Enum(_)
-            | Type::CudaError
-            | Type::Pointer { .. }
-            | Type::Stream
-            | Type::Event
-            | Type::Texture
-            | Type::Surface
-            | Type::CudaArray => Class::Comparable,
+            Type::Enum(_) | Type::CudaError => Class::Comparable,
+            ty if ty.is_address() => Class::Comparable,
             _ => Class::Other,
         }
     }
@@ -145,12 +139,7 @@ impl Verifier<'_> {
         let types = &self.module.types;
         let is_int = |ty| types.as_int(ty).is_some();
         let is_float = |ty| types.as_float(ty).is_some();
-        let is_address = |ty| {
-            matches!(
-                types.get(ty),
-                Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray
-            )
-        };
+        let is_address = |ty| types.get(ty).is_address();
         let space = |ty| types.pointee(ty).map(|(space, _, _)| space);
         use crate::types::Space::Generic;
         match kind {

@@ -16,7 +16,7 @@ pub use float::{from_int, nan, round, round_decimal};
 pub use intrinsic::eval_intrinsic;
 
 use super::{BinaryOp, CastKind, UnaryOp};
-use crate::types::{Float, Int, Type, TypeId, TypeTable};
+use crate::types::{Float, Int, TypeId, TypeTable};
 
 /// Why an operation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,11 +68,7 @@ pub fn eval_binary(types: &TypeTable, op: BinaryOp, ty: TypeId, a: u64, b: u64, 
         }
         return int_binary(int, op, a, b);
     }
-    let is_address = matches!(
-        types.get(ty),
-        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray
-    );
-    if is_address { compare(op, a.partial_cmp(&b)) } else { Err(EvalError::Unsupported) }
+    if types.get(ty).is_address() { compare(op, a.partial_cmp(&b)) } else { Err(EvalError::Unsupported) }
 }
 
 /// The conversion of a scalar of type `from` to the scalar type `to`.
