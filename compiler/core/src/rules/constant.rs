@@ -6,7 +6,6 @@ use crate::analysis::address::Root;
 use crate::analysis::values::Point;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{FunctionId, Operand, PlaceBase, StatementKind};
-use crate::source::Span;
 use crate::types::Space;
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
@@ -22,14 +21,11 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
                 StatementKind::Launch(launch) => through(facts, body, point, launch.kernel, &launch.args),
                 _ => None,
             };
-            let Some(variable) = written else { continue };
-            let message = format!("this writes `{}`, which is `constant` memory", facts.function_or_variable(variable));
-            let mut diagnostic = Diagnostic::new(Code::E0502, statement.span, message);
-            if let Some(span) = facts.declared(variable) {
-                diagnostic = diagnostic.also(span, "declared here");
-            }
+            let Some((name, declared)) = written.and_then(|root| facts.variable(body, root)) else { continue };
+            let message = format!("this writes `{name}`, which is `constant` memory");
             found.push(
-                diagnostic
+                Diagnostic::new(Code::E0502, statement.span, message)
+                    .also(declared, "declared here")
                     .help("declare it with `global var` when it is to be written")
                     .note("constant memory is the same for all grids and never written on the device (R15, guide 4.18.3.2)"),
             );
@@ -54,20 +50,4 @@ fn through(facts: &Facts<'_>, body: &Body<'_>, point: Point, callee: FunctionId,
             _ => None,
         })
         .next()
-}
-
-impl Facts<'_> {
-    fn function_or_variable(&self, root: Root) -> &str {
-        match root {
-            Root::Global(global) => self.module().global(global).map_or("", |global| global.name.as_str()),
-            _ => "",
-        }
-    }
-
-    fn declared(&self, root: Root) -> Option<Span> {
-        match root {
-            Root::Global(global) => self.module().global(global).map(|global| global.span),
-            _ => None,
-        }
-    }
 }

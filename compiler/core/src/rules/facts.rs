@@ -109,14 +109,20 @@ impl<'m> Facts<'m> {
 
     /// What a piece of memory is called, in backticks.
     pub(super) fn name(&self, body: &Body<'_>, address: &Address) -> String {
-        let name = match address.origin.root {
-            Root::Param(local) | Root::Local(local) => body.function.locals.get(local.index()).map(|local| local.name.as_str()),
-            Root::Global(global) => self.module().global(global).map(|global| global.name.as_str()),
-            _ => None,
-        };
-        match name.filter(|name| !name.is_empty()) {
-            Some(name) => format!("`{name}`"),
+        match self.variable(body, address.origin.root).filter(|(name, _)| !name.is_empty()) {
+            Some((name, _)) => format!("`{name}`"),
             None => "this memory".to_owned(),
+        }
+    }
+
+    /// The name of a variable, and where it is declared; none for other memory.
+    pub(super) fn variable<'a>(&'a self, body: &'a Body<'_>, root: Root) -> Option<(&'a str, Span)> {
+        match root {
+            Root::Param(local) | Root::Local(local) => {
+                body.function.locals.get(local.index()).map(|local| (local.name.as_str(), local.span))
+            }
+            Root::Global(global) => self.module().global(global).map(|global| (global.name.as_str(), global.span)),
+            _ => None,
         }
     }
 

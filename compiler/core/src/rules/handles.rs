@@ -6,7 +6,7 @@ use crate::analysis::Body;
 use crate::analysis::address::Root;
 use crate::analysis::dataflow::{Bits, Meet, forward};
 use crate::analysis::values::{Point, ValueId};
-use crate::builtins::RuntimeFn;
+use crate::builtins::{RuntimeFn, RuntimeParam};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{GlobalId, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, Statement, StatementKind};
 use crate::source::Span;
@@ -75,15 +75,17 @@ fn place_holder(facts: &Facts<'_>, body: &Body<'_>, point: Point, place: &Place)
     Some(Holder { base, path: place.path.iter().map(step).collect::<Option<Vec<u64>>>()? })
 }
 
+fn is_handle(ty: TypeId) -> bool {
+    ty == TypeTable::STREAM || ty == TypeTable::EVENT
+}
+
 /// The handles that a statement uses.
 fn used(statement: &StatementKind) -> Vec<&Operand> {
     if let StatementKind::Launch(launch) = statement {
         return vec![&launch.stream];
     }
     let StatementKind::Runtime { call, args, .. } = statement else { return Vec::new() };
-    let is_handle = |ty: TypeId| ty == TypeTable::STREAM || ty == TypeTable::EVENT;
-    let wanted =
-        |param: &crate::builtins::RuntimeParam| matches!(param, crate::builtins::RuntimeParam::Value(ty) if is_handle(*ty));
+    let wanted = |param: &RuntimeParam| matches!(param, RuntimeParam::Value(ty) if is_handle(*ty));
     call.params().iter().zip(args).filter(|(param, _)| wanted(param)).map(|(_, arg)| arg).collect()
 }
 
@@ -244,11 +246,10 @@ fn returned(body: &Body<'_>, of_variable: &impl Fn(Option<ValueId>) -> bool) -> 
 /// Handles that are stored in global memory.
 fn stored(facts: &Facts<'_>, body: &Body<'_>, found: &mut Diagnostics) {
     let module = facts.module();
-    let is_handle = |ty: TypeId| ty == TypeTable::STREAM || ty == TypeTable::EVENT;
     for (point, statement) in body.statements() {
         let StatementKind::Store { place, value, .. } = &statement.kind else { continue };
         let ty = module.operand_type(body.function, value);
-        if !module.types.has_part(ty, &mut |part| is_handle(part)) {
+        if !module.types.has_part(ty, &mut is_handle) {
             continue;
         }
         // the NULL stream and the special ones mean the same everywhere

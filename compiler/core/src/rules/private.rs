@@ -93,18 +93,12 @@ fn argument(facts: &Facts<'_>, body: &Body<'_>, point: Point, arg: &Operand, giv
             diagnostic = diagnostic.also(span, text);
         }
     }
-    if let Some(span) = declared(facts, body, &part.address).filter(|span| !said.contains(span)) {
+    if let Some((_, span)) = facts.variable(body, part.address.origin.root)
+        && !said.contains(&span)
+    {
         diagnostic = diagnostic.also(span, format!("this is {} memory", space.name()));
     }
     Some(diagnostic.note(format!("R14, CUDA programming guide {section}")))
-}
-
-fn declared(facts: &Facts<'_>, body: &Body<'_>, address: &Address) -> Option<Span> {
-    match address.origin.root {
-        Root::Local(local) => body.function.locals.get(local.index()).map(|local| local.span),
-        Root::Global(global) => facts.module().global(global).map(|global| global.span),
-        _ => None,
-    }
 }
 
 /// How private memory comes into a value: the assignments, selections and calls on the way back to where its address was taken.
