@@ -34,14 +34,14 @@ impl<'c> Emit<'_, '_, 'c> {
             let value = self.value(value, span)?;
             let parts = (0..lanes).map(|lane| if lanes == 1 { Ok(value) } else { self.body.extract(value, lane) });
             let parts = parts.collect::<Result<Vec<Value<'c>>, _>>()?;
-            return Ok(self.body.surface_write(bits(element), &lookup, &parts, boundary)?);
+            return Ok(self.body.surface_write(element.bits(), &lookup, &parts, boundary)?);
         }
         let Some(ty) = dst.map(|dst| self.ir.local_type(dst)) else { return malformed("the result") };
         let (element, lanes) = self.texel(op, ty, span)?;
         let parts = match (op.access(), chosen, boundary) {
             (TexelAccess::Fetch | TexelAccess::Sample, ..) => self.body.texture_fetch(texel(element), &lookup)?,
             (TexelAccess::Gather, Some(component), _) => self.body.texture_gather(texel(element), &lookup, component)?,
-            (_, _, Some(boundary)) => self.body.surface_read(bits(element), lanes, &lookup, boundary)?,
+            (_, _, Some(boundary)) => self.body.surface_read(element.bits(), lanes, &lookup, boundary)?,
             _ => return malformed("operands"),
         };
         let element = emitter.scalar_type(element)?;
@@ -74,13 +74,5 @@ fn texel(element: Scalar) -> Texel {
         Scalar::Float(_) => Texel::Float,
         Scalar::Int(int) if int.signed() => Texel::Signed,
         Scalar::Int(_) => Texel::Unsigned,
-    }
-}
-
-/// Bits of an element in a surface.
-fn bits(element: Scalar) -> u32 {
-    match element {
-        Scalar::Float(float) => float.bits(),
-        Scalar::Int(int) => int.bits(),
     }
 }

@@ -80,9 +80,7 @@ impl<'c> Emit<'_, '_, 'c> {
                             self.store_constant(at, element, &constant.value, true, span)?
                         }
                         (Repr::Memory, operand) => self.copy(at, self.memory(operand, span)?, element, plain, span)?,
-                        (_, operand) => {
-                            self.store(at, element, self.value(operand, span)?, cdp_core::ir::Access::Plain, span)?
-                        }
+                        (_, operand) => self.store(at, element, self.value(operand, span)?, plain, span)?,
                     }
                 }
                 Ok(())
