@@ -3,7 +3,7 @@
 use super::Body;
 use super::values::{Definition, Point, ValueId};
 use crate::ir::eval::{EvalError, eval_binary, eval_cast, eval_intrinsic, eval_unary};
-use crate::ir::{ConstValue, Module, Operand, Rvalue, StatementKind};
+use crate::ir::{Module, Operand, Rvalue, StatementKind};
 use crate::types::TypeId;
 
 /// What is known of the values of one function.
@@ -61,12 +61,8 @@ impl Constants {
     #[must_use]
     pub fn operand(&self, body: &Body<'_>, point: Point, operand: &Operand) -> Option<u64> {
         match operand {
-            Operand::Const(constant) => match &constant.value {
-                ConstValue::Bits(_) | ConstValue::Zero => constant.as_bits(),
-                _ => None,
-            },
             Operand::Local(_) => self.of(body.read(point, operand)?),
-            Operand::Function(_) => None,
+            _ => operand.as_bits(),
         }
     }
 

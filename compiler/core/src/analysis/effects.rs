@@ -195,13 +195,16 @@ fn spread(list: Vec<Effect>) -> Vec<Effect> {
 }
 
 fn add(list: &mut Vec<Effect>, effect: Effect) -> bool {
-    // an element that is not known includes the others
-    let same = |known: &&mut Effect| {
+    let alike = |known: &Effect| {
         known.kind == effect.kind
             && known.by_child == effect.by_child
             && known.address.origin == effect.address.origin
             && known.address.fields == effect.address.fields
-            && (known.address.index.base == effect.address.index.base || known.address.index.base == Base::Unknown)
+    };
+    // an element that is not known includes the others
+    let same = |known: &&mut Effect| {
+        let base = known.address.index.base;
+        alike(known) && (base == effect.address.index.base || base == Base::Unknown)
     };
     if let Some(known) = list.iter_mut().find(same) {
         let joined = known.address.index.join(effect.address.index);
@@ -209,12 +212,6 @@ fn add(list: &mut Vec<Effect>, effect: Effect) -> bool {
         known.address.index = joined;
         return changed;
     }
-    let alike = |known: &Effect| {
-        known.kind == effect.kind
-            && known.by_child == effect.by_child
-            && known.address.origin == effect.address.origin
-            && known.address.fields == effect.address.fields
-    };
     if list.iter().filter(|known| alike(known)).count() >= MOST_ELEMENTS {
         // too many elements to tell apart: some element
         let index =

@@ -31,15 +31,8 @@ pub struct Extents {
     list: Vec<Extent>,
 }
 
-fn known(operand: &Operand) -> Option<u64> {
-    match operand {
-        Operand::Const(constant) => constant.as_bits(),
-        _ => None,
-    }
-}
-
 fn product(sizes: &[Operand; 3]) -> Option<u64> {
-    sizes.iter().try_fold(1u64, |product, size| product.checked_mul(known(size)?))
+    sizes.iter().try_fold(1u64, |product, size| product.checked_mul(size.as_bits()?))
 }
 
 impl Extents {

@@ -186,10 +186,9 @@ pub fn failure(body: &Body<'_>, mut at: Point, condition: &Operand, mut holds: b
                 operand = inner.clone();
             }
             Rvalue::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) => {
-                let is_zero = |operand: &Operand| matches!(operand, Operand::Const(constant) if constant.as_bits() == Some(0));
-                let error = match (is_zero(a), is_zero(b)) {
-                    (false, true) => a,
-                    (true, false) => b,
+                let error = match (a.as_bits(), b.as_bits()) {
+                    (None, Some(0)) => a,
+                    (Some(0), None) => b,
                     _ => return None,
                 };
                 let is_error =

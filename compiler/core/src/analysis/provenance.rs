@@ -10,9 +10,7 @@ use super::index::{Base, Index, Indices};
 use super::values::{Definition, Point, ValueId};
 use super::{Body, Program};
 use crate::builtins::RuntimeFn;
-use crate::ir::{
-    ConstValue, FunctionId, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
-};
+use crate::ir::{FunctionId, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind};
 use crate::types::layout::PointerWidth;
 use crate::types::{Type, TypeId};
 
@@ -317,7 +315,7 @@ impl Round<'_> {
             }
             Operand::Local(_) => self.body.read(point, operand).map_or_else(Parts::new, |value| self.value(value).to_vec()),
             Operand::Const(constant) => {
-                let null = matches!(constant.value, ConstValue::Zero) || constant.as_bits() == Some(0);
+                let null = constant.as_bits() == Some(0);
                 let address = || if null { Address::start(Root::Null) } else { Address::unknown() };
                 let paths = pointer_paths(self.module(), constant.ty);
                 paths.into_iter().map(|path| Part { path, address: address() }).collect()

@@ -388,12 +388,7 @@ impl Round<'_> {
     fn assigned(&mut self, point: Point, value: &Rvalue) -> Fact {
         match value {
             Rvalue::Register(register) => Fact::of(register_level(*register)),
-            Rvalue::AddressOf(place) => {
-                let mut fact = Fact::default();
-                place.each_operand(&mut |operand| fact = fact.join(self.operand(point, operand)));
-                // each thread's own memory is elsewhere, but what matters of its address is the same
-                fact
-            }
+            // also of an address: each thread's own memory is elsewhere, but what matters of its address is the same
             _ => {
                 let mut fact = Fact::default();
                 value.each_operand(&mut |operand| fact = fact.join(self.operand(point, operand)));

@@ -601,6 +601,17 @@ impl Const {
     }
 }
 
+impl Operand {
+    /// The bit pattern of a scalar constant: see [`Const::as_bits`].
+    #[must_use]
+    pub const fn as_bits(&self) -> Option<u64> {
+        match self {
+            Self::Const(constant) => constant.as_bits(),
+            Self::Local(_) | Self::Function(_) => None,
+        }
+    }
+}
+
 impl From<Const> for Operand {
     fn from(value: Const) -> Self {
         Self::Const(value)

@@ -3,7 +3,7 @@
 use super::{FunctionId, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind};
 
 macro_rules! visitors {
-    ($each_operand:ident $each_place:ident $($mutable:tt)?) => {
+    ($each_operand:ident $each_place:ident $target:ident $as_ref:ident $($mutable:tt)?) => {
         impl Place {
             /// Calls `f` for the operands that the place is made of: the pointer, then indices.
             pub fn $each_operand(&$($mutable)? self, f: &mut impl FnMut(&$($mutable)? Operand)) {
@@ -84,6 +84,22 @@ macro_rules! visitors {
                     _ => {}
                 }
             }
+
+            /// The local that the statement writes as a whole, if any.
+            fn $target(&$($mutable)? self) -> Option<&$($mutable)? LocalId> {
+                match self {
+                    Self::Assign { dst, .. } | Self::Load { dst, .. } | Self::HostAllocate { dst, .. } => Some(dst),
+                    Self::Call { dst, .. }
+                    | Self::Atomic { dst, .. }
+                    | Self::Barrier { dst, .. }
+                    | Self::Warp { dst, .. }
+                    | Self::Texture { dst, .. }
+                    | Self::Runtime { dst, .. }
+                    | Self::Printf { dst, .. } => dst.$as_ref(),
+                    Self::Launch(launch) => launch.dst.$as_ref(),
+                    Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } => None,
+                }
+            }
         }
 
         impl TerminatorKind {
@@ -100,29 +116,16 @@ macro_rules! visitors {
     };
 }
 
-visitors!(each_operand each_place);
-visitors!(each_operand_mut each_place_mut mut);
+visitors!(each_operand each_place target as_ref);
+visitors!(each_operand_mut each_place_mut target_mut as_mut mut);
 
 impl StatementKind {
     /// The local that the statement writes as a whole, if any. A `Store` writes a place instead.
     #[must_use]
     pub fn destination(&self) -> Option<LocalId> {
-        match self {
-            Self::Assign { dst, .. } | Self::Load { dst, .. } | Self::HostAllocate { dst, .. } => Some(*dst),
-            Self::Call { dst, .. }
-            | Self::Atomic { dst, .. }
-            | Self::Barrier { dst, .. }
-            | Self::Warp { dst, .. }
-            | Self::Texture { dst, .. }
-            | Self::Runtime { dst, .. }
-            | Self::Printf { dst, .. } => *dst,
-            Self::Launch(launch) => launch.dst,
-            Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } => None,
-        }
+        self.target().copied()
     }
-}
 
-impl StatementKind {
     /// Calls `f` for every local that the statement names: read, written, or the base of a place.
     pub fn each_local_mut(&mut self, f: &mut impl FnMut(&mut LocalId)) {
         self.each_operand_mut(&mut |operand| {
@@ -135,18 +138,7 @@ impl StatementKind {
                 f(local);
             }
         });
-        match self {
-            Self::Assign { dst, .. } | Self::Load { dst, .. } | Self::HostAllocate { dst, .. } => f(dst),
-            Self::Call { dst, .. }
-            | Self::Atomic { dst, .. }
-            | Self::Barrier { dst, .. }
-            | Self::Warp { dst, .. }
-            | Self::Texture { dst, .. }
-            | Self::Runtime { dst, .. }
-            | Self::Printf { dst, .. } => dst.iter_mut().for_each(f),
-            Self::Launch(launch) => launch.dst.iter_mut().for_each(f),
-            Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } => {}
-        }
+        self.target_mut().into_iter().for_each(f);
     }
 
     /// Calls `f` for every function that the statement names: called, launched, or an operand.

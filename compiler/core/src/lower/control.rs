@@ -270,10 +270,7 @@ impl Lowering<'_> {
 
 /// Whether the last value before a constant bound, plus the constant step, is still of the type.
 fn cannot_overflow(int: Int, to: &Operand, step: &Operand) -> bool {
-    let value = |operand: &Operand| match operand {
-        Operand::Const(constant) => constant.as_bits().map(|bits| int.value(bits)),
-        _ => None,
-    };
+    let value = |operand: &Operand| operand.as_bits().map(|bits| int.value(bits));
     match (value(to), value(step)) {
         (Some(to), Some(step)) => step > 0 && to - 1 + step <= int.range().1,
         _ => false,

@@ -5,7 +5,7 @@
 //! 3. [`merge_launches`], where it is wanted: many launches of one kernel become one grid
 //! 4. [`lower_launches`]: launches of device code become calls of the device runtime; `runtime` before that replaces calls which the
 //!    device runtime does not do as it should
-//! 4. [`count_prints`], for a program that `cdpc` itself runs on a GPU
+//! 5. [`count_prints`], for a program that `cdpc` itself runs on a GPU
 //!
 //! A pass keeps the rules of [`crate::verify`].
 

@@ -1,6 +1,6 @@
 //! Simplification of the control-flow graph: branches on constants, and blocks that control cannot reach.
 
-use crate::ir::{BlockId, Function, Module, Operand, TerminatorKind};
+use crate::ir::{BlockId, Function, Module, TerminatorKind};
 
 /// Replaces branches and switches on constants by jumps, takes out empty blocks that only jump on, and removes what control cannot
 /// reach then, launches included. Statements are neither moved nor merged.
@@ -23,15 +23,13 @@ pub fn simplify_function(function: &mut Function) {
 
 /// Where a terminator always goes.
 fn known_target(terminator: &TerminatorKind) -> Option<BlockId> {
-    let bits = |operand: &Operand| match operand {
-        Operand::Const(constant) => constant.as_bits(),
-        _ => None,
-    };
     match terminator {
         TerminatorKind::Branch { then, otherwise, .. } if then == otherwise => Some(*then),
-        TerminatorKind::Branch { condition, then, otherwise } => Some(if bits(condition)? == 0 { *otherwise } else { *then }),
+        TerminatorKind::Branch { condition, then, otherwise } => {
+            Some(if condition.as_bits()? == 0 { *otherwise } else { *then })
+        }
         TerminatorKind::Switch { value, cases, default } => {
-            let value = bits(value)?;
+            let value = value.as_bits()?;
             Some(cases.iter().find(|(pattern, _)| *pattern == value).map_or(*default, |(_, block)| *block))
         }
         _ => None,

@@ -270,12 +270,8 @@ impl Verifier<'_> {
             self.operand_of(arg, index.checked_sub(1).map_or(op.object(), |at| op.coordinate(at)), name);
         }
         if let (Some(choice), Some(arg)) = (op.choice(), args.last()) {
-            let chosen = match arg {
-                Operand::Const(value) => value.as_bits(),
-                _ => None,
-            };
             self.operand_of(arg, TypeTable::I32, name);
-            self.require(chosen.is_some_and(|value| choice.has(value)), |_| format!("{name} without a constant choice"));
+            self.require(arg.as_bits().is_some_and(|value| choice.has(value)), |_| format!("{name} without a constant choice"));
         }
         let element = match (op.is_write(), dst) {
             (true, None) => args.get(places).map(|value| self.operand(value)),

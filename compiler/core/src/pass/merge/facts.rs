@@ -1,5 +1,6 @@
 //! What functions do that decides whether, and how, a grid can be run as a part of another.
 
+use crate::analysis::outstanding::stream;
 use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET};
 use crate::ir::{Function, FunctionId, Module, Operand, PlaceBase, Rvalue, StatementKind};
 use crate::pass::launch::stream::{StreamKind, Streams};
@@ -128,7 +129,7 @@ fn does(module: &Module, function: &Function) -> Does {
                 note(&mut does.shared);
             }
         });
-        if let Some(stream) = stream_of(&statement.kind) {
+        if let Some(stream) = stream(&statement.kind) {
             match streams.kind(stream) {
                 StreamKind::Ordinary => note(&mut does.ordered),
                 StreamKind::Special if is_fire_and_forget(stream) => {}
@@ -162,29 +163,14 @@ fn does(module: &Module, function: &Function) -> Does {
     does
 }
 
-/// The stream that a statement submits work to, if it does.
-pub(super) fn stream_of(statement: &StatementKind) -> Option<&Operand> {
-    match statement {
-        StatementKind::Launch(launch) => Some(&launch.stream),
-        StatementKind::Runtime {
-            call:
-                RuntimeFn::MemcpyAsync
-                | RuntimeFn::Memcpy2DAsync
-                | RuntimeFn::Memcpy3DAsync
-                | RuntimeFn::MemsetAsync
-                | RuntimeFn::Memset2DAsync
-                | RuntimeFn::Memset3DAsync,
-            args,
-            ..
-        } => args.last(),
-        _ => None,
-    }
+/// A dimension or size that is known.
+pub(super) fn constant(operand: &Operand) -> Option<u32> {
+    u32::try_from(operand.as_bits()?).ok()
 }
 
 /// Whether a stream is certainly the fire-and-forget stream.
 pub(super) fn is_fire_and_forget(stream: &Operand) -> bool {
-    matches!(stream, Operand::Const(value)
-        if value.as_bits() == Some(u64::from(STREAM_FIRE_AND_FORGET)))
+    stream.as_bits() == Some(u64::from(STREAM_FIRE_AND_FORGET))
 }
 
 /// Registers that say where a block is in its grid.

@@ -49,7 +49,7 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Vec<MergeS
     let facts = facts::Facts::new(module);
     let plan = plan::Plan::new(module, &facts, options);
     if !plan.queues.is_empty()
-        && let Some(runtime) = runtime::add(module, &plan)
+        && let Some(runtime) = runtime::add(module, &facts, &plan)
     {
         let functions = variant::add(module, &facts, &plan, &runtime);
         rewrite::runs(module, &plan, &runtime, &functions, &facts);

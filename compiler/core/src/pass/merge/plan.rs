@@ -1,9 +1,9 @@
 //! Which launches are merged, and why the others are not.
 
 use super::MergeOptions;
-use super::facts::{Facts, is_fire_and_forget};
+use super::facts::{Facts, constant, is_fire_and_forget};
 use super::record::Record;
-use crate::ir::{Function, FunctionId, Launch, Module, Operand, StatementKind};
+use crate::ir::{Function, FunctionId, Launch, Module, StatementKind};
 use crate::source::Span;
 
 /// How the grids in a queue are run.
@@ -131,13 +131,6 @@ impl Plan {
 
 /// Threads of a block in x, y, z; dynamic shared memory.
 type Key = ([u32; 3], u32);
-
-fn constant(operand: &Operand) -> Option<u32> {
-    match operand {
-        Operand::Const(value) => u32::try_from(value.as_bits()?).ok(),
-        _ => None,
-    }
-}
 
 /// Whether a launch can be merged, and how.
 fn judge(

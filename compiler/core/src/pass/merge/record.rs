@@ -1,7 +1,8 @@
 //! What is pushed for a launch: its arguments, and of its grid what is not the same for all.
 
 use super::MergeOptions;
-use crate::ir::{Launch, Module, Operand};
+use super::facts::constant;
+use crate::ir::{Launch, Module};
 use crate::source::Span;
 use crate::types::layout::round_up;
 use crate::types::{Field, StructDef, Type, TypeId, TypeTable};
@@ -69,7 +70,7 @@ impl Record {
         let id = module.types.add_struct(def);
         module.types.seal(id);
         let ty = module.types.intern(Type::Struct(id));
-        let mut record = Self { ty, grid: launch.grid.each_ref().map(blocks) };
+        let mut record = Self { ty, grid: launch.grid.each_ref().map(constant) };
         record.also(launch);
         record
     }
@@ -77,7 +78,7 @@ impl Record {
     /// Another launch into the same queue.
     pub(super) fn also(&mut self, launch: &Launch) {
         for (known, extent) in self.grid.iter_mut().zip(&launch.grid) {
-            *known = known.filter(|known| blocks(extent) == Some(*known));
+            *known = known.filter(|known| constant(extent) == Some(*known));
         }
     }
 
@@ -91,12 +92,5 @@ impl Record {
 
     pub(super) fn fits(&self, module: &Module, options: &MergeOptions) -> bool {
         self.layout(module, options).each >= LEAST_RECORDS && module.types.layout(self.ty, options.width).align <= ALIGN
-    }
-}
-
-fn blocks(extent: &Operand) -> Option<u32> {
-    match extent {
-        Operand::Const(value) => u32::try_from(value.as_bits()?).ok(),
-        _ => None,
     }
 }

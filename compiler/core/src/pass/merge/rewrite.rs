@@ -1,9 +1,10 @@
 //! Pushes in the place of launches, and what runs a record.
 
-use super::facts::{Facts, is_fire_and_forget, stream_of};
+use super::facts::{Facts, is_fire_and_forget};
 use super::plan::{MergeMode, Plan, Queue};
 use super::runtime::{NO_CONTEXT, Runtime};
 use super::variant::{Variants, registers};
+use crate::analysis::outstanding::stream;
 use crate::builtins::RuntimeFn;
 use crate::ir::{
     Access, BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LocalId, Module,
@@ -46,14 +47,18 @@ pub(super) fn roots(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &R
     let mut merged: Vec<FunctionId> = merged.into_iter().collect();
     merged.sort_unstable();
     for id in merged {
-        let Some(slot) = module.functions.get_mut(id.index()) else { continue };
-        let hollow = Function { locals: Vec::new(), blocks: Vec::new(), ..slot.clone() };
-        // taken out, because types are looked up in the module meanwhile
-        let mut function = std::mem::replace(slot, hollow);
-        pushes(module, plan, runtime, id, &mut function, Context::Root);
-        if let Some(slot) = module.functions.get_mut(id.index()) {
-            *slot = function;
-        }
+        taken_out(module, id, |module, function| pushes(module, plan, runtime, id, function, Context::Root));
+    }
+}
+
+/// Changes a function while types are looked up in the module, which keeps the function's signature meanwhile.
+pub(super) fn taken_out(module: &mut Module, id: FunctionId, change: impl FnOnce(&mut Module, &mut Function)) {
+    let Some(slot) = module.functions.get_mut(id.index()) else { return };
+    let (locals, blocks) = (std::mem::take(&mut slot.locals), std::mem::take(&mut slot.blocks));
+    let mut function = Function { locals, blocks, ..slot.clone() };
+    change(module, &mut function);
+    if let Some(slot) = module.functions.get_mut(id.index()) {
+        *slot = function;
     }
 }
 
@@ -64,7 +69,7 @@ fn before_tails(function: &mut Function, before_tail: FunctionId) {
         let mut position = 0;
         while let Some(Statement { kind, span }) = block.statements.get(position) {
             let span = *span;
-            let tail = stream_of(kind)
+            let tail = stream(kind)
                 .is_some_and(|stream| !matches!(streams.kind(stream), StreamKind::Ordinary) && !is_fire_and_forget(stream));
             if tail {
                 let kind = StatementKind::Call { dst: None, function: before_tail, args: Vec::new() };
@@ -246,7 +251,7 @@ fn run(module: &mut Module, queue: &Queue, declared: &Function, variant: Functio
 impl Code<'_> {
     /// x, y and z of the place with this number.
     fn split(&mut self, number: Operand, size: &[Operand]) -> Vec<Operand> {
-        let is_one = |operand: &Operand| matches!(operand, Operand::Const(value) if value.as_bits() == Some(1));
+        let is_one = |operand: &Operand| operand.as_bits() == Some(1);
         let mut rest = number;
         let mut place = Vec::new();
         for (index, extent) in size.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! The code that merged launches run on: a text of our own, compiled like any other.
 
+use super::facts::Facts;
 use super::graft::{Naming, graft};
 use super::plan::{MergeMode, Plan};
 use super::record::Segments;
@@ -40,8 +41,8 @@ pub(super) struct Runtime {
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// Compiles the text and adds it. None when it has errors, which its tests rule out.
-pub(super) fn add(module: &mut Module, plan: &Plan) -> Option<Runtime> {
-    let part = compile(&text(module, plan))?;
+pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Runtime> {
+    let part = compile(&text(module, facts, plan))?;
     let span = plan.queues.first().map(|queue| queue.span).unwrap_or_default();
     let mut given = HashMap::new();
     let mut runs = Vec::new();
@@ -95,7 +96,7 @@ fn compile(text: &str) -> Option<Module> {
 }
 
 /// The whole text for these queues.
-pub(super) fn text(module: &Module, plan: &Plan) -> String {
+fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     let segments = Segments::new(&plan.options);
     let mut text = String::new();
     let constants = [
@@ -112,13 +113,12 @@ pub(super) fn text(module: &Module, plan: &Plan) -> String {
     let layouts: Vec<_> = plan.queues.iter().map(|queue| queue.record.layout(module, &plan.options)).collect();
     let children = |of: &dyn Fn(usize) -> String| (0..plan.queues.len()).map(of).collect::<Vec<_>>();
     let number = |of: fn(&super::record::RecordLayout) -> u64| layouts.iter().map(|l| of(l).to_string()).collect::<Vec<_>>();
-    let does = super::facts::Facts::new(module);
     let kernel = |index: usize| plan.queues.get(index).map(|queue| queue.kernel);
     let pushes = |index: usize| {
-        let reach = |site: &&super::MergeSite| kernel(index).is_some_and(|kernel| does.reaches(kernel, site.function));
+        let reach = |site: &&super::MergeSite| kernel(index).is_some_and(|kernel| facts.reaches(kernel, site.function));
         plan.sites.iter().filter(reach).any(|site| site.result.is_ok()).to_string()
     };
-    let tails = |index: usize| kernel(index).is_some_and(|kernel| does.all(kernel).tail.is_some()).to_string();
+    let tails = |index: usize| kernel(index).is_some_and(|kernel| facts.all(kernel).tail.is_some()).to_string();
     let threads = |index: usize| match plan.queues.get(index).map(|queue| queue.mode) {
         Some(MergeMode::Threads) => FULL_BLOCK.to_string(),
         _ => "1".to_owned(),
@@ -142,8 +142,8 @@ pub(super) fn text(module: &Module, plan: &Plan) -> String {
     let _ = writeln!(text, "}}\nreturn error;\n}}");
     for (index, queue) in plan.queues.iter().enumerate() {
         let _ = writeln!(text, "extern fn run_{index}(record: *global const u8, unit: u32, next: u32);");
-        let facts = does.all(queue.kernel);
-        let between = if facts.barrier.or(facts.shared).is_some() { "__syncthreads();" } else { "" };
+        let does = facts.all(queue.kernel);
+        let between = if does.barrier.or(does.shared).is_some() { "__syncthreads();" } else { "" };
         let bounds = module.function(queue.kernel).and_then(|kernel| kernel.launch_bounds).filter(|(_, blocks)| *blocks > 0);
         let threads: u32 = threads_of_block(queue).iter().product();
         let template = match queue.mode {

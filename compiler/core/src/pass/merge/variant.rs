@@ -51,15 +51,11 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Run
     }
     for ((original, threads), id) in &variants {
         let mode = if *threads { MergeMode::Threads } else { MergeMode::Blocks };
-        let Some(slot) = module.functions.get_mut(id.index()) else { continue };
-        // taken out, because types are looked up in the module meanwhile
-        let mut function = std::mem::replace(slot, placeholder(slot));
-        let hidden = signature(&mut function, mode);
-        rewrite::pushes(module, plan, runtime, *original, &mut function, Context::Given(hidden.next));
-        body(&mut function, &hidden, *threads, &variants);
-        if let Some(slot) = module.functions.get_mut(id.index()) {
-            *slot = function;
-        }
+        rewrite::taken_out(module, *id, |module, function| {
+            let hidden = signature(function, mode);
+            rewrite::pushes(module, plan, runtime, *original, function, Context::Given(hidden.next));
+            body(function, &hidden, *threads, &variants);
+        });
     }
     variants
 }
@@ -69,10 +65,6 @@ fn needs(plan: &Plan, facts: &Facts, id: FunctionId, threads: bool) -> bool {
     let does = facts.all(id);
     let pushes = plan.sites.iter().any(|site| site.result.is_ok() && facts.reaches(id, site.function));
     does.block_place.is_some() || does.tail.is_some() || pushes || (threads && does.thread_place.is_some())
-}
-
-fn placeholder(function: &Function) -> Function {
-    Function { locals: Vec::new(), blocks: Vec::new(), ..function.clone() }
 }
 
 /// The parameters that a variant has more.

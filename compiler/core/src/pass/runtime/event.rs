@@ -3,7 +3,7 @@
 
 use super::site::replace_first;
 use crate::builtins::RuntimeFn;
-use crate::ir::{BinaryOp, Const, Module, Operand, Rvalue, StatementKind, TerminatorKind};
+use crate::ir::{BinaryOp, Const, Module, Rvalue, StatementKind, TerminatorKind};
 use crate::types::TypeTable;
 
 /// `cudaErrorInvalidValue`
@@ -22,7 +22,7 @@ pub(super) fn lower(module: &mut Module, on_device: impl Fn(usize) -> bool) {
                 let StatementKind::Runtime { dst, mut args, .. } = statement else { return };
                 let flags = args.pop().unwrap_or_else(|| Const::u32(0).into());
                 let record = StatementKind::Runtime { dst, call: RuntimeFn::EventRecord, args };
-                if matches!(&flags, Operand::Const(flags) if flags.as_bits() == Some(0)) {
+                if flags.as_bits() == Some(0) {
                     site.push(record);
                     return site.terminate(TerminatorKind::Goto(end));
                 }
