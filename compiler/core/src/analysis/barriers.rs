@@ -21,12 +21,12 @@ impl Barriers {
     pub fn new(program: &Program<'_>) -> Self {
         let mut barriers = Self { has: vec![false; program.bodies.len()] };
         for component in &program.calls.order {
-            // one more round for those that call each other
-            for index in component.iter().chain(component) {
-                let Some(body) = program.bodies.get(*index) else { continue };
-                let found = body.statements().any(|(_, statement)| barriers.is_barrier(&statement.kind));
+            // of functions that call each other all come to a barrier where one does
+            let mut bodies = component.iter().filter_map(|index| program.bodies.get(*index));
+            let found = bodies.any(|body| body.statements().any(|(_, statement)| barriers.is_barrier(&statement.kind)));
+            for index in component {
                 if let Some(flag) = barriers.has.get_mut(*index) {
-                    *flag |= found;
+                    *flag = found;
                 }
             }
         }
@@ -132,8 +132,13 @@ mod tests {
 
     /// How many writes come unseparated before the first launch.
     fn before_launch(text: &str) -> usize {
-        let module =
-            module(&format!("kernel c() {{}} fn wait() {{ __syncthreads(); }} kernel k(x: *global i32, n: i32) {{ {text} }}"));
+        let module = module(&format!(
+            "kernel c() {{}} fn wait() {{ __syncthreads(); }}
+             fn inner(n: i32) {{ __syncthreads(); if n > 0 {{ middle(n - 1); }} }}
+             fn middle(n: i32) {{ if n > 9 {{ outer(n - 1); }} inner(n); }}
+             fn outer(n: i32) {{ if n > 0 {{ middle(n - 1); }} }}
+             kernel k(x: *global i32, n: i32) {{ {text} }}"
+        ));
         let program = Program::new(&module);
         let provenance = Provenance::new(&program);
         let effects = Effects::new(&program, &provenance);
@@ -149,6 +154,7 @@ mod tests {
         assert_eq!(before_launch("x[0] = 1; c<<<1, 1>>>();"), 1);
         assert_eq!(before_launch("x[0] = 1; __syncthreads(); c<<<1, 1>>>();"), 0);
         assert_eq!(before_launch("x[0] = 1; wait(); x[1] = 1; c<<<1, 1>>>();"), 1);
+        assert_eq!(before_launch("x[0] = 1; outer(n); c<<<1, 1>>>();"), 0, "through functions that call each other");
     }
 
     #[test]
