@@ -229,13 +229,10 @@ impl<const TRACK: bool> World<'_, TRACK> {
     fn sample(&mut self, image: &Image, sampler: &Sampler, coordinates: &[u32], op: TextureOp) -> Step<[Channel; 4]> {
         let extent = image.shape.extent();
         let dimensions = op.dimensions();
-        let layer = match coordinates.get(dimensions) {
-            Some(layer) => {
-                let last = i64::try_from(image.shape.depth).unwrap_or(i64::MAX) - 1;
-                i64::from(layer.cast_signed()).clamp(0, last.max(0)).cast_unsigned()
-            }
-            None => 0,
-        };
+        let layer = coordinates.get(dimensions).map(|layer| {
+            let last = i64::try_from(image.shape.depth).unwrap_or(i64::MAX) - 1;
+            i64::from(layer.cast_signed()).clamp(0, last.max(0)).cast_unsigned()
+        });
         let places: Vec<f32> = coordinates.iter().take(dimensions).map(|bits| f32::from_bits(*bits)).collect();
         let taps = taps(sampler, &places, extent.get(..dimensions).unwrap_or_default(), layer);
         if let [only] = taps.as_slice() {
