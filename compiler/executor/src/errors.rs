@@ -14,10 +14,10 @@ pub const INVALID_CONFIGURATION: CudaError = 9;
 pub const INVALID_PITCH: CudaError = 12;
 /// `cudaErrorInvalidSymbol`
 pub const INVALID_SYMBOL: CudaError = 13;
-/// `cudaErrorInvalidMemcpyDirection`
-pub const INVALID_DIRECTION: CudaError = 21;
 /// `cudaErrorInvalidChannelDescriptor`: elements that no array has.
 pub const INVALID_CHANNEL_DESCRIPTOR: CudaError = 20;
+/// `cudaErrorInvalidMemcpyDirection`
+pub const INVALID_DIRECTION: CudaError = 21;
 /// `cudaErrorInvalidFilterSetting`: integers cannot be interpolated.
 pub const INVALID_FILTER_SETTING: CudaError = 26;
 /// `cudaErrorInvalidNormSetting`: integers of 32 bits are not read as numbers up to 1.
