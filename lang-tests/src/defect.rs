@@ -112,9 +112,9 @@ fn name(schedule: Schedule) -> &'static str {
 fn schedules(text: &str) -> Result<Vec<&'static str>, String> {
     let all = ["late", "eager", "random"];
     let Some(list) = text.lines().next().and_then(|line| line.strip_prefix("// schedules:")) else { return Ok(all.to_vec()) };
-    list.split_whitespace()
-        .map(|word| all.into_iter().find(|known| *known == word).ok_or_else(|| format!("`{word}` is no schedule")))
-        .collect()
+    let named = |word: &str| all.into_iter().find(|known| *known == word).ok_or_else(|| format!("`{word}` is no schedule"));
+    let list: Vec<&str> = list.split_whitespace().map(named).collect::<Result<_, _>>()?;
+    if list.is_empty() { Err("`// schedules:` names no schedule".to_owned()) } else { Ok(list) }
 }
 
 fn first_rendering(compiled: &Outcome, schedules: &[&str]) -> Result<String, String> {
