@@ -10,6 +10,7 @@
 //! - hostile input: what must hold for any text (`hostile`), over mutated sources here and with a fuzzer in `fuzz/`.
 //! - `reports`: which tests hold down what people ran into with other tools.
 //! - `agree`: what the reference executor finds, and what the compiler says of the same mistake.
+//! - `guide`: section numbers of the CUDA programming guide, wherever one is named, are the guide's.
 //! - the error index: every code's explanation has one shape, its wrong example gives that code, its right one compiles.
 //!
 //! It deliberately does not test how commands behave: that is the command line's own suite.
@@ -21,6 +22,7 @@ pub mod data;
 pub mod defect;
 pub mod execute;
 pub mod generate;
+pub mod guide;
 pub mod hostile;
 pub mod index;
 pub mod reports;

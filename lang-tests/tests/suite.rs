@@ -48,6 +48,7 @@ fn trials() -> Result<Vec<Trial>, String> {
     trials.push(trial("rule/executor_and_compiler_agree".to_owned(), agree::check));
     trials.push(trial("rule/page_of_the_executor".to_owned(), agree::page));
     trials.push(trial("rule/defects_of_every_kind".to_owned(), || defect::of_every_kind(&cases("defects")?)));
+    trials.push(trial("rule/sections_of_the_guide".to_owned(), lang_tests::guide::sections_exist));
     trials.push(trial("rule/no_orphans".to_owned(), || no_orphans("check-fail", "stderr")));
     trials.push(trial("rule/no_orphans_of_defects".to_owned(), || no_orphans("defects", "stderr")));
     trials.push(trial("rule/no_orphans_of_run".to_owned(), || no_orphans("run", "stdout")));

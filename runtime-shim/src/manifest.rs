@@ -241,7 +241,7 @@ pub struct Member {
     pub doc: String,
 }
 
-/// Limits of the context; `None` leaves the driver's default. Programming guide 4.18.5.2.
+/// Limits of the context; `None` leaves the driver's default. Programming guide 5.6.4.2.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

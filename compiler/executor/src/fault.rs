@@ -349,7 +349,7 @@ impl FaultKind {
             .label("misaligned"),
             Self::ReadOnly(access) => new("write to constant memory".to_owned())
                 .label(format!("{} at {:#x}", bytes(access.size), access.address))
-                .note("constant memory may not be written by device code (CUDA programming guide, section 4.18.3.2)"),
+                .note("constant memory may not be written by device code (CUDA programming guide, section 5.6.4.2.2.1.4)"),
             Self::Freed { access, was, freed } if access.size == 0 => new("memory is given back twice".to_owned())
                 .label("given back for the second time")
                 .also(was.span, "made here")

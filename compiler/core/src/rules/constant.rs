@@ -27,7 +27,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
                 Diagnostic::new(Code::E0502, statement.span, message)
                     .also(declared, "declared here")
                     .help("declare it with `global var` when it is to be written")
-                    .note("constant memory is the same for all grids and never written on the device (R15, guide 4.18.3.2)"),
+                    .note(
+                        "constant memory is the same for all grids and never written on the device (R15, guide 5.6.4.2.2.1.4)",
+                    ),
             );
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
             Diagnostic::new(Code::W0402, span, message)
                 .label("as many children as the block has threads, all writing the same")
                 .help("launch it from one thread: `if threadIdx.x == 0 { … }`")
-                .note("a launch is the matter of one thread, not of the block (R4, guide 4.18.2.1)"),
+                .note("a launch is the matter of one thread, not of the block (R4, guide 4.18.4.2)"),
         );
     }
 }

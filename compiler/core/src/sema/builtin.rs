@@ -30,7 +30,7 @@ const MAKERS: &[(&str, Predeclared)] = &[
     ("make_cudaPitchedPtr", Predeclared::PitchedPtr),
 ];
 
-/// CUDA calls that device code has not, and why (guide 4.18.4.2.3, 4.18.4.2.4, 5.6.4).
+/// CUDA calls that device code has not, and why (guide 4.18.4.2.3, 4.18.4.2.4, 5.6.4.6).
 const MISSING_ON_DEVICE: &[(&str, &str)] = &[
     ("cudaSetDevice", "device code works on the device that it runs on"),
     ("cudaGetDeviceProperties", "ask for one attribute at a time: `cudaDeviceGetAttribute`"),
@@ -132,7 +132,7 @@ impl Body<'_, '_> {
         }
         if let Some((_, why)) = MISSING_ON_DEVICE.iter().find(|(missing, _)| *missing == name) {
             let message = format!("`{name}` does not exist here");
-            self.report(Diagnostic::new(Code::E0411, path.span, message).help(*why).note("CUDA programming guide 4.18.4.2"));
+            self.report(Diagnostic::new(Code::E0411, path.span, message).help(*why).note("CUDA programming guide 5.6.4.6"));
             return Some(self.skip_args(args, span));
         }
         None

@@ -244,9 +244,11 @@ impl Body<'_, '_> {
     }
 
     fn never_valid(&mut self, span: Span, message: String) -> bool {
-        self.report(Diagnostic::new(Code::E0406, span, message).note(
-            "the launch would return cudaErrorInvalidConfiguration and start nothing (CUDA programming guide 4.18.4.2.1)",
-        ));
+        self.report(
+            Diagnostic::new(Code::E0406, span, message).note(
+                "the launch would return cudaErrorInvalidConfiguration and start nothing (CUDA programming guide 5.6.4.7)",
+            ),
+        );
         false
     }
 

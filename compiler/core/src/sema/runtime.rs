@@ -85,7 +85,7 @@ impl Body<'_, '_> {
                 "4.18.4.2.2",
             ),
             RuntimeFn::DeviceSetLimit => {
-                self.missing_on_device(name, span, "limits are set by the host before it launches", "4.18.5.2.1");
+                self.missing_on_device(name, span, "limits are set by the host before it launches", "5.6.4.2.1");
             }
             RuntimeFn::DeviceReset => {
                 self.missing_on_device(name, span, "only the host gives a device back", "4.18.4.2.4");
@@ -93,7 +93,7 @@ impl Body<'_, '_> {
             _ if call.is_about_textures() => {
                 let help =
                     "make it on the host, and pass the texture or surface object to the kernel: it may go on to children";
-                self.missing_on_device(name, span, help, "4.18.3.4.4");
+                self.missing_on_device(name, span, help, "5.6.4.2.2.1.2");
             }
             _ => match call.side() {
                 Side::Host => self.needs_host(span, name),
@@ -256,7 +256,7 @@ impl Body<'_, '_> {
                 };
                 let diagnostic = Diagnostic::new(Code::E0408, flags.span, "device streams need `cudaStreamNonBlocking`")
                     .fix("say so", flags.span, "cudaStreamNonBlocking")
-                    .note("CUDA programming guide 4.18.2.3: the implicit NULL stream orders nothing but itself");
+                    .note("CUDA programming guide 5.6.4.8: the implicit NULL stream orders nothing but itself");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
             RuntimeFn::EventCreateWithFlags => {
@@ -285,7 +285,7 @@ impl Body<'_, '_> {
                 let name = if special_stream(stream) == Some(STREAM_TAIL_LAUNCH) { "tail" } else { "fire-and-forget" };
                 let diagnostic = Diagnostic::new(Code::E0410, stream.span, format!("events do not work on the {name} stream"))
                     .help("use a stream made by `cudaStreamCreateWithFlags`")
-                    .note("CUDA programming guide 4.18.2.3");
+                    .note("CUDA programming guide 5.6.4.8.2, 5.6.4.8.3");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
             _ => {}

@@ -456,7 +456,7 @@ impl Body<'_, '_> {
                 Diagnostic::new(Code::E0502, span, message)
                     .also(declared, "declared here")
                     .help("give it its value where it is declared, or declare it as `global var` to write it")
-                    .note("CUDA programming guide 4.18.3: parent and child share constant memory, read-only"),
+                    .note("CUDA programming guide 5.6.4.2.2.1.4: all grids share constant memory, read-only"),
             );
         }
     }

@@ -267,7 +267,7 @@ impl Race {
             .label(format!("read here by {}", who(&self.later)))
             .also(earlier, format!("{} here by {}", self.earlier.kind.done(), who(&self.earlier)))
             .help("read it in another grid: a child that is launched after the write, or a tail launch")
-            .note(format!("{}: {memory}; the caches of textures and surfaces do not follow the writes of the grid that runs (CUDA programming guide, section 4.18.3.4.4)", bytes(self.access.size)))
+            .note(format!("{}: {memory}; the caches of textures and surfaces do not follow the writes of the grid that runs (CUDA programming guide, section 4.18.3.4.1)", bytes(self.access.size)))
     }
 
     /// The side that changes what a handle stands for, and the other.
