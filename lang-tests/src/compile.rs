@@ -58,6 +58,7 @@ pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String>
     let mut lowered = module.clone();
     pass::const_fold(&mut lowered);
     pass::simplify(&mut lowered);
+    diagnostics.extend(pass::check_launch_hints(&lowered));
     let (_, found) = pass::lower_launches(&mut lowered, &LaunchOptions { abi: launch_abi(text)?, ..LaunchOptions::default() });
     diagnostics.extend(found);
     verified(lowered)?;

@@ -371,6 +371,8 @@ pub(crate) struct Launch {
     pub stream: u32,
     /// From the frame to the parameter buffer.
     pub args: Vec<(Slot, u32)>,
+    /// `@merge(grid)`: it keeps no order with what else is in its stream.
+    pub unordered: bool,
 }
 
 #[derive(Clone, Debug)]

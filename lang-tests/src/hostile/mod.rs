@@ -82,6 +82,7 @@ pub fn program(text: &str) -> Option<Module> {
         sound(&lowered, "constant folding");
         pass::simplify(&mut lowered);
         sound(&lowered, "simplification");
+        found.extend(pass::check_launch_hints(&lowered));
         let (_, more) = pass::lower_launches(&mut lowered, &LaunchOptions::default());
         found.extend(more);
         sound(&lowered, "the lowering of launches");

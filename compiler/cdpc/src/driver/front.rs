@@ -108,7 +108,10 @@ impl Checked {
 
 /// What is found when launches are lowered.
 pub fn at_launches(module: Module) -> Diagnostics {
-    pass::lower_launches(&mut simplified(module), &LaunchOptions::default()).1
+    let mut module = simplified(module);
+    let mut found = pass::check_launch_hints(&module);
+    found.extend(pass::lower_launches(&mut module, &LaunchOptions::default()).1);
+    found
 }
 
 /// Smaller, and without launches that never happen.
@@ -155,8 +158,10 @@ impl Front {
         let mut module = self.module.clone();
         show_to_host(&mut module);
         module = simplified(module);
+        let mut found = pass::check_launch_hints(&module);
         let merged = merging.map(|options| pass::merge_launches(&mut module, options)).unwrap_or_default();
-        let (launches, found) = pass::lower_launches(&mut module, options);
+        let (launches, more) = pass::lower_launches(&mut module, options);
+        found.extend(more);
         // before host code loses its bodies
         let used = Used::of(&module);
         let counts_prints = count && pass::count_prints(&mut module);

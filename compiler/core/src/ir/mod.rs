@@ -364,6 +364,26 @@ pub struct Launch {
     pub stream: Operand,
     /// One for each parameter, of its type.
     pub args: Vec<Operand>,
+    /// What the author says of how it may be run.
+    pub hints: LaunchHints,
+}
+
+/// Attributes of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LaunchHints {
+    /// `@merge(…)`
+    pub merge: Option<Merge>,
+    /// `@inline_below(n)`: grids of fewer threads are run by the thread that launches them.
+    pub inline_below: Option<u32>,
+}
+
+/// What `@merge` says of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Merge {
+    /// `@merge(grid)`: with all launches of its kernel in the same grid, whatever stream it is into; it keeps no order with anything.
+    Grid,
+    /// `@merge(off)`: it is left as it is.
+    Off,
 }
 
 /// How memory is accessed.

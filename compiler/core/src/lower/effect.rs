@@ -116,7 +116,7 @@ impl Lowering<'_> {
         let shared = launch.shared.as_ref().map_or_else(|| Const::u32(0).into(), |shared| self.value(shared));
         let null = || Const::bits(TypeTable::STREAM, u64::from(crate::builtins::STREAM_DEFAULT)).into();
         let stream = launch.stream.as_ref().map_or_else(null, |stream| self.value(stream));
-        Launch { dst, kernel: launch.kernel, grid, block, shared, stream, args: self.values(&launch.args) }
+        Launch { dst, kernel: launch.kernel, grid, block, shared, stream, args: self.values(&launch.args), hints: launch.hints }
     }
 
     /// x, y and z of a grid or block; a number is x, with 1 for the others.

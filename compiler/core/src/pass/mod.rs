@@ -21,6 +21,6 @@ mod tests;
 pub use const_fold::const_fold;
 pub use count_prints::{PRINT_COUNTER, PRINT_MARK, count_prints};
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
-pub use merge::{MergeMode, MergeOptions, MergeSite, Obstacle, merge_launches};
+pub use merge::{MergeMode, MergeOptions, MergeSite, Obstacle, check_launch_hints, merge_launches};
 pub use runtime::FILL_KERNEL;
 pub use simplify::{remove_unreachable, simplify, simplify_function};

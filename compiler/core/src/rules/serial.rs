@@ -6,11 +6,16 @@ use crate::analysis::guards::Comers;
 use crate::analysis::index::Base;
 use crate::builtins::STREAM_DEFAULT;
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::Merge;
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
     for (body, point, span, launch) in facts.launches() {
         let is_null = facts.constants(body).operand(body, point, &launch.stream) == Some(u64::from(STREAM_DEFAULT));
-        if !is_null || facts.comers(body, point) == Comers::One || !facts.has_many_threads(body) {
+        if !is_null
+            || launch.hints.merge == Some(Merge::Grid)
+            || facts.comers(body, point) == Comers::One
+            || !facts.has_many_threads(body)
+        {
             continue;
         }
         // each thread has its own work, and no child needs another's

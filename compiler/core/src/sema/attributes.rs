@@ -1,6 +1,7 @@
 //! Attributes: which belong where, and their values.
 
 use super::body::Body;
+use super::hints::Hinted;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Inline;
 use crate::rules::{Lint, lints};
@@ -33,6 +34,7 @@ pub(crate) struct Attributes {
     pub(crate) exported: bool,
     pub(crate) restrict: bool,
     pub(crate) unroll: Option<u32>,
+    pub(crate) hinted: Option<Hinted>,
 }
 
 const KNOWN: &[(&str, &[Target])] = &[
@@ -43,6 +45,8 @@ const KNOWN: &[(&str, &[Target])] = &[
     ("export", &[Target::Kernel, Target::Function, Target::Variable]),
     ("restrict", &[Target::Parameter]),
     ("unroll", &[Target::Loop]),
+    ("merge", &[Target::Statement]),
+    ("inline_below", &[Target::Statement]),
     ("allow", &[]),
     ("warn", &[]),
     ("deny", &[]),
@@ -103,6 +107,7 @@ impl Body<'_, '_> {
                 self.attribute_count(attribute, 0, 1);
                 result.unroll = count;
             }
+            "merge" | "inline_below" => self.hint(attribute, &mut result.hinted),
             "export" => {
                 result.exported = true;
                 match attribute.args.first().map(|arg| &arg.value.kind) {
@@ -161,16 +166,17 @@ impl Body<'_, '_> {
         self.report(diagnostic);
     }
 
-    fn attribute_count(&mut self, attribute: &Attribute, least: usize, most: usize) {
+    pub(super) fn attribute_count(&mut self, attribute: &Attribute, least: usize, most: usize) {
         let given = attribute.args.len();
         if given < least || given > most {
             let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-            let message = format!("`@{}` takes {wanted} arguments, {given} are given", attribute.name.name);
+            let noun = if most == 1 { "argument" } else { "arguments" };
+            let message = format!("`@{}` takes {wanted} {noun}, not {given}", attribute.name.name);
             self.report(Diagnostic::new(Code::E0301, attribute.span, message));
         }
     }
 
-    fn attribute_int(&mut self, attribute: &Attribute, index: usize, least: u32, most: u32) -> Option<u32> {
+    pub(super) fn attribute_int(&mut self, attribute: &Attribute, index: usize, least: u32, most: u32) -> Option<u32> {
         let arg = attribute.args.get(index)?;
         let value = self.const_int(&arg.value, TypeTable::I64)?;
         match u32::try_from(value) {
@@ -193,7 +199,7 @@ const fn place_name(target: Target) -> &'static str {
         Target::Variable => "`global var` and `constant`",
         Target::Parameter => "parameters",
         Target::Loop => "loops",
-        Target::Statement => "statements",
+        Target::Statement => "statements that launch a kernel",
         Target::Shared => "`shared` variables",
         Target::Other => "other items",
     }

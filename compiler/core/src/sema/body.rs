@@ -1,5 +1,6 @@
 //! The scopes and variables of one body, and what every part of the checker asks of it.
 
+use super::hints::Hinted;
 use super::items::twice;
 use super::sides::Uses;
 use super::{Checker, Env};
@@ -46,6 +47,8 @@ pub(crate) struct Body<'c, 'a> {
     pub(crate) uses: Uses,
     /// `let`s that certainly point to private memory: to which, and where the pointer was made.
     pub(crate) private_lets: HashMap<VariableId, (Space, Span)>,
+    /// The launch attributes of the statement that is looked at.
+    pub(crate) hinted: Option<Hinted>,
     depth: u32,
 }
 
@@ -81,6 +84,7 @@ impl<'c, 'a> Body<'c, 'a> {
             loops: 0,
             uses: Uses::default(),
             private_lets: HashMap::new(),
+            hinted: None,
             depth: 0,
         }
     }

@@ -26,6 +26,7 @@ impl Body<'_, '_> {
         args: &[ast::Arg],
         span: Span,
     ) -> Expr {
+        let hints = self.take_hints(span);
         let found = self.launched_kernel(kernel);
         let Some((id, decl, path)) = found else {
             self.config(config, config_span);
@@ -36,7 +37,7 @@ impl Body<'_, '_> {
         let Some((kernel_id, typed)) = callee else { return poison(span) };
         let Some((grid, block, shared, stream)) = config else { return poison(span) };
         self.check_bounds_of(kernel_id, &block);
-        let launch = Launch { kernel: kernel_id, grid, block, shared, stream, args: typed };
+        let launch = Launch { kernel: kernel_id, grid, block, shared, stream, args: typed, hints };
         Expr { kind: ExprKind::Launch(Box::new(launch)), ty: TypeTable::CUDA_ERROR, span }
     }
 

@@ -9,7 +9,7 @@
 //! - `call`: calls, construction of values, inference of compile-time arguments
 //! - `builtin`: calls of builtins; `format`: printf formats
 //! - `runtime`: calls of the CUDA runtime; `texture`: accesses to textures and surfaces
-//! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1)
+//! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1); `hints`: `@merge` and `@inline_below`
 //! - `consts`: evaluation at compile time
 //! - `sides`: what only device code, or only host code, may do
 //! - `attributes`, `suggest`: small helpers
@@ -26,6 +26,7 @@ mod convert;
 mod expr;
 mod format;
 mod functions;
+mod hints;
 mod items;
 mod launch;
 mod runtime;

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::attributes::Target;
+use super::attributes::{Attributes, Target};
 use super::body::{Body, Mutability, Symbol, is_poison};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, BinaryOp, FunctionKind, Global, GlobalId, UnaryOp};
@@ -32,6 +32,16 @@ impl Body<'_, '_> {
             _ => Target::Statement,
         };
         let attributes = self.attributes(&stmt.attributes, target);
+        let outer = std::mem::replace(&mut self.hinted, attributes.hinted);
+        let kind = self.statement_kind(stmt, &attributes);
+        let hinted = std::mem::replace(&mut self.hinted, outer);
+        if kind.is_some() || matches!(stmt.kind, ast::StmtKind::Const(_) | ast::StmtKind::Shared { .. }) {
+            self.check_hinted(hinted);
+        }
+        kind
+    }
+
+    fn statement_kind(&mut self, stmt: &ast::Stmt, attributes: &Attributes) -> Option<StmtKind> {
         match &stmt.kind {
             ast::StmtKind::Error => None,
             ast::StmtKind::Let { mutable, name, ty, value } => self.let_statement(*mutable, name, ty.as_ref(), value.as_ref()),

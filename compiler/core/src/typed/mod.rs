@@ -10,7 +10,7 @@
 mod visit;
 
 use crate::builtins::{AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
-use crate::ir::{Access, BinaryOp, CastKind, Const, FunctionId, Global, GlobalId, Inline, UnaryOp};
+use crate::ir::{Access, BinaryOp, CastKind, Const, FunctionId, Global, GlobalId, Inline, LaunchHints, UnaryOp};
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
 
@@ -268,6 +268,8 @@ pub struct Launch {
     pub stream: Option<Expr>,
     /// One for each parameter, of its type.
     pub args: Vec<Expr>,
+    /// Its attributes.
+    pub hints: LaunchHints,
 }
 
 /// Something that can be read and written.

@@ -160,7 +160,10 @@ impl<const TRACK: bool> World<'_, TRACK> {
             let parameter = kernel.param_names.get(*param as usize).cloned().unwrap_or_default();
             return Err(Box::new(FaultKind::PrivateArgument { parameter, space }));
         }
-        let target = self.target(locals.u64(launch.stream))?;
+        let target = match self.target(locals.u64(launch.stream))? {
+            Target::Null | Target::Named(_) if launch.unordered => Target::FireAndForget,
+            target => target,
+        };
         let grid = Grid {
             kernel: launch.kernel,
             grid: launch.grid.map(|slot| locals.u32(slot)),

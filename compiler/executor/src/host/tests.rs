@@ -5,8 +5,8 @@ use crate::device::{CudaError, KernelLaunch};
 use cdp_core::builtins::RuntimeFn;
 use cdp_core::diag::Code;
 use cdp_core::ir::{
-    BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand, Place, PlaceBase,
-    Projection, Rvalue, StatementKind, TerminatorKind,
+    BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LaunchHints, LocalId, Module, Operand, Place,
+    PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
 };
 use cdp_core::source::{FileId, Span};
 use cdp_core::types::{Space, TypeId, TypeTable};
@@ -171,6 +171,7 @@ fn launch(builder: &mut FunctionBuilder, kernel: u32, args: Vec<Operand>, dst: O
         shared: Const::u32(0).into(),
         stream: Const::bits(TypeTable::STREAM, 0).into(),
         args,
+        hints: LaunchHints::default(),
     };
     builder.push(StatementKind::Launch(Box::new(launch)), span);
 }

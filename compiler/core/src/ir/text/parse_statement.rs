@@ -4,7 +4,10 @@ use super::lex::Token;
 use super::parse::{Parser, Result};
 use super::{ACCESSES, BINARY, CASTS, SCOPES, UNARY, meaning};
 use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
-use crate::ir::{Access, FunctionId, GlobalId, Launch, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind};
+use crate::ir::{
+    Access, FunctionId, GlobalId, Launch, LaunchHints, LocalId, Merge, Operand, Place, PlaceBase, Projection, Rvalue,
+    StatementKind,
+};
 
 impl Parser<'_> {
     pub(super) fn operand(&mut self) -> Result<Operand> {
@@ -185,6 +188,18 @@ impl Parser<'_> {
     }
 
     fn launch(&mut self, dst: Option<LocalId>) -> Result<Launch> {
+        let mut hints = LaunchHints::default();
+        if self.eat_word("merge") {
+            hints.merge = Some(if self.eat_word("off") {
+                Merge::Off
+            } else {
+                let find = |word: &str| (word == "grid").then_some(Merge::Grid);
+                self.chosen(find, "way to merge")?
+            });
+        }
+        if self.eat_word("inline_below") {
+            hints.inline_below = Some(self.index()?);
+        }
         let kernel = self.function_name()?;
         self.expect("<<<")?;
         let grid = self.extent()?;
@@ -195,7 +210,7 @@ impl Parser<'_> {
         self.expect(",")?;
         let stream = self.operand()?;
         self.expect(">>>")?;
-        Ok(Launch { dst, kernel, grid, block, shared, stream, args: self.arguments()? })
+        Ok(Launch { dst, kernel, grid, block, shared, stream, args: self.arguments()?, hints })
     }
 
     fn extent(&mut self) -> Result<[Operand; 3]> {

@@ -3,7 +3,7 @@
 use super::print::Printer;
 use super::{ACCESSES, BINARY, CASTS, SCOPES, UNARY, word};
 use crate::ir::{
-    Access, BlockId, Launch, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
+    Access, BlockId, Launch, LocalId, Merge, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
 };
 
 impl Printer<'_> {
@@ -161,6 +161,14 @@ impl Printer<'_> {
     fn launch(&mut self, launch: &Launch) {
         self.result(launch.dst);
         self.put("launch ");
+        match launch.hints.merge {
+            None => {}
+            Some(Merge::Grid) => self.put("merge grid "),
+            Some(Merge::Off) => self.put("merge off "),
+        }
+        if let Some(threads) = launch.hints.inline_below {
+            self.put(&format!("inline_below {threads} "));
+        }
         self.function_name(launch.kernel);
         self.put(" <<<");
         self.arguments(&launch.grid);

@@ -2,7 +2,7 @@
 
 use crate::analysis::outstanding::stream;
 use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET};
-use crate::ir::{Function, FunctionId, Module, Operand, PlaceBase, Rvalue, StatementKind};
+use crate::ir::{Function, FunctionId, Launch, Merge, Module, Operand, PlaceBase, Rvalue, StatementKind};
 use crate::pass::launch::stream::{StreamKind, Streams};
 use crate::source::Span;
 use crate::types::Space;
@@ -166,6 +166,11 @@ fn does(module: &Module, function: &Function) -> Does {
 /// A dimension or size that is known.
 pub(super) fn constant(operand: &Operand) -> Option<u32> {
     u32::try_from(operand.as_bits()?).ok()
+}
+
+/// Whether a launch may be merged, whatever else is to be said of it: its stream has no order, and its author does not object.
+pub(super) fn is_free(launch: &Launch) -> bool {
+    is_fire_and_forget(&launch.stream) && launch.hints.merge != Some(Merge::Off)
 }
 
 /// Whether a stream is certainly the fire-and-forget stream.

@@ -3,6 +3,7 @@
 //! A launch that may be merged becomes a push of its arguments and its grid into a queue of the grid that it stands in. When that grid's
 //! threads have ended, one grid for each queue runs everything in it, block by block or, for small children, thread by thread.
 //!
+//! - `hints`: what `@merge` asks for
 //! - this file: options, what became of each launch, and the order of the steps
 //! - `facts`: what functions do that matters here; `plan`: which launches are merged, and why the others are not
 //! - `record`: what is pushed for a launch
@@ -13,6 +14,7 @@
 
 mod facts;
 mod graft;
+mod hints;
 mod plan;
 mod record;
 mod rewrite;
@@ -21,6 +23,7 @@ mod runtime;
 mod tests;
 mod variant;
 
+pub use hints::check_launch_hints;
 pub use plan::{MergeMode, MergeSite, Obstacle};
 
 use crate::ir::Module;
@@ -46,6 +49,7 @@ impl Default for MergeOptions {
 /// Runs before launches are lowered, on a module that `const_fold` and `simplify` went over: what is not constant by then is taken for
 /// different at each launch.
 pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Vec<MergeSite> {
+    hints::give_up_order(module);
     let facts = facts::Facts::new(module);
     let plan = plan::Plan::new(module, &facts, options);
     if !plan.queues.is_empty()

@@ -1,9 +1,9 @@
 //! Which launches are merged, and why the others are not.
 
 use super::MergeOptions;
-use super::facts::{Facts, constant, is_fire_and_forget};
+use super::facts::{Facts, constant, is_fire_and_forget, is_free};
 use super::record::Record;
-use crate::ir::{Function, FunctionId, Launch, Module, StatementKind};
+use crate::ir::{Function, FunctionId, Launch, Merge, Module, StatementKind};
 use crate::source::Span;
 
 /// How the grids in a queue are run.
@@ -24,6 +24,8 @@ pub struct MergeSite {
     pub span: Span,
     /// What it launches.
     pub kernel: FunctionId,
+    /// Whether `@merge(grid)` asks for it.
+    pub asked: bool,
     /// How it is merged, or why it is not.
     pub result: Result<MergeMode, Obstacle>,
 }
@@ -85,7 +87,8 @@ impl Plan {
                 Ok((key, mode)) => plan.add(module, &launch, key, mode, site.span),
                 Err(obstacle) => Err(obstacle),
             };
-            plan.sites.push(MergeSite { function: site.function, span: site.span, kernel: site.kernel, result });
+            let asked = launch.hints.merge == Some(Merge::Grid);
+            plan.sites.push(MergeSite { function: site.function, span: site.span, kernel: site.kernel, asked, result });
         }
         plan.sites.sort_by_key(|site| (site.function, site.span));
         plan
@@ -95,7 +98,7 @@ impl Plan {
     pub(super) fn queue(&self, function: FunctionId, launch: &Launch) -> Option<usize> {
         // what else decides is the same for all launches of a kernel in a function
         let mut sites = self.sites.iter().filter(|site| site.result.is_ok());
-        if !is_fire_and_forget(&launch.stream) || !sites.any(|s| s.function == function && s.kernel == launch.kernel) {
+        if !is_free(launch) || !sites.any(|s| s.function == function && s.kernel == launch.kernel) {
             return None;
         }
         let shared = constant(&launch.shared)?;
@@ -165,8 +168,17 @@ fn judge(
 /// The configuration: the stream has no order, the block's size is known and right.
 fn key(module: &Module, facts: &Facts, launch: &Launch, span: Span) -> Result<Key, Obstacle> {
     let obstacle = |why: String| Obstacle { why, span };
+    if launch.hints.merge == Some(Merge::Off) {
+        return Err(obstacle("`@merge(off)` says so".to_owned()));
+    }
+    if launch.hints.merge == Some(Merge::Grid) && !is_fire_and_forget(&launch.stream) {
+        return Err(obstacle("its stream may be the tail stream, whose grids come after everything else".to_owned()));
+    }
     if !is_fire_and_forget(&launch.stream) {
-        return Err(obstacle("its stream keeps an order; only launches into `cudaStreamFireAndForget` have none".to_owned()));
+        return Err(obstacle(
+            "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`"
+                .to_owned(),
+        ));
     }
     let block = launch.block.each_ref().map(constant);
     let [Some(x), Some(y), Some(z)] = block else {
@@ -195,8 +207,14 @@ fn place(module: &Module, facts: &Facts, function: FunctionId, span: Span) -> Re
     if facts.info.is_on_host(function) {
         return Err(obstacle("host code calls the function that it stands in", data.span));
     }
-    if data.exported && !data.is_kernel() {
-        return Err(obstacle("other modules may call the function that it stands in", data.span));
+    let mut exported = module.functions().filter(|(_, other)| other.exported && !other.is_kernel());
+    if let Some((id, called)) = exported.find(|(id, _)| facts.reaches(*id, function)) {
+        let why = if id == function {
+            "other modules may call the function that it stands in".to_owned()
+        } else {
+            format!("other modules may call `{}`, which calls the function that it stands in", called.name)
+        };
+        return Err(Obstacle { why, span: called.span });
     }
     for (id, kernel) in module.functions().filter(|(_, kernel)| starts(kernel)) {
         if let Some(external) = facts.all(id).external

@@ -62,5 +62,12 @@ fn what_is_merged_and_what_stands_in_the_way() {
     assert_eq!(launch("", &format!("{null};")), [Err(null.to_owned())]);
     let dynamic = "c<<<1, n, 0, cudaStreamFireAndForget>>>(x)";
     assert_eq!(launch("", &format!("{dynamic};")), [Err(dynamic.to_owned())]);
+    assert_eq!(launch("", "@merge(grid) c<<<n, 128>>>(x);"), [Ok(MergeMode::Blocks)]);
+    assert_eq!(
+        launch("", "@merge(off) c<<<n, 128, 0, cudaStreamFireAndForget>>>(x);"),
+        [Err("c<<<n, 128, 0, cudaStreamFireAndForget>>>(x)".to_owned())]
+    );
+    let tail = "c<<<n, 128, 0, cudaStreamTailLaunch>>>(x)";
+    assert_eq!(launch("", &format!("@merge(grid) {tail};")), [Err(tail.to_owned())]);
     assert_eq!(launch("shared all: [i32; 12288]; all[0] = 1;", forget), [Err("c".to_owned())]);
 }

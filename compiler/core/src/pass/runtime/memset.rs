@@ -4,7 +4,8 @@ use super::fill;
 use super::site::{Site, replace_first};
 use crate::builtins::RuntimeFn;
 use crate::ir::{
-    BinaryOp, BlockId, CastKind, Const, FunctionId, Launch, LocalId, Module, Operand, Rvalue, StatementKind, TerminatorKind,
+    BinaryOp, BlockId, CastKind, Const, FunctionId, Launch, LaunchHints, LocalId, Module, Operand, Rvalue, StatementKind,
+    TerminatorKind,
 };
 use crate::types::{Space, Type, TypeId, TypeTable};
 
@@ -145,6 +146,7 @@ impl Site<'_> {
             shared: Const::u32(0).into(),
             stream: fill.stream,
             args: vec![start, word, fill.width, rows, fill.height, fill.pitch, fill.slice],
+            hints: LaunchHints::default(),
         }
     }
 

@@ -58,6 +58,10 @@ fn attributes_keep_their_line() {
         "@launch_bounds( 256,2 )\nkernel k() {}\n@inline fn f() {}\n",
         "@launch_bounds(256, 2)\nkernel k() {}\n@inline fn f() {}\n",
     );
+    check(
+        "fn f() {\n@merge( grid )\n    let e = k<<<1,2>>>(x);\n    @merge(off)@inline_below( 32 ) k<<<1, 2>>>(x); }\n",
+        "fn f() {\n    @merge(grid)\n    let e = k<<<1, 2>>>(x);\n    @merge(off) @inline_below(32) k<<<1, 2>>>(x);\n}\n",
+    );
     check("fn f() {\n    @unroll( 4 ) for i in 0..4 { g(); }\n}\n", "fn f() {\n    @unroll(4) for i in 0..4 { g(); }\n}\n");
 }
 

@@ -244,6 +244,10 @@ fn statement(g: &mut Generator, module: &Module) -> StatementKind {
                 shared: operand(g, module),
                 stream: operand(g, module),
                 args: operands(g, module),
+                hints: LaunchHints {
+                    merge: g.maybe(|g| g.pick(&[Merge::Grid, Merge::Off])),
+                    inline_below: g.maybe(|g| g.below(2000) as u32),
+                },
             }))
         }
         10 => StatementKind::Runtime { dst, call: g.pick(RuntimeFn::ALL), args: operands(g, module) },
