@@ -46,7 +46,7 @@ impl Body<'_, '_> {
             Some("off") => Some(Merge::Off),
             given => {
                 let mut diagnostic = Diagnostic::new(Code::E0301, arg.span, "this is no way to merge launches");
-                diagnostic = match given.and_then(|given| super::suggest::nearest(given, ["grid", "off"].into_iter())) {
+                diagnostic = match given.and_then(|given| super::suggest::nearest(given, ["grid", "off"])) {
                     Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), arg.span, near),
                     None => diagnostic.help(
                         "`@merge(grid)` runs all launches of the kernel in one grid as one, `@merge(off)` leaves this launch as it is",
