@@ -1,0 +1,175 @@
+//! The book hangs together: every page is in the summary once, every link leads to a page and a place on it, every file that is named exists.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The pages by name, what they include put in its place.
+fn pages() -> BTreeMap<String, String> {
+    let folder = root().join("docs");
+    let paths = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), with_includes(&folder, &read(&path))))
+        .collect()
+}
+
+fn with_includes(folder: &Path, page: &str) -> String {
+    let mut out = String::new();
+    for line in page.lines() {
+        match line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
+            Some(name) => out.push_str(&read(&folder.join(name))),
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The lines of a page that are text: those of code, between fences or indented behind a blank line, are not.
+fn prose(page: &str) -> Vec<&str> {
+    let (mut fenced, mut indented, mut blank) = (false, false, true);
+    let mut list = false;
+    let mut out = Vec::new();
+    for line in page.lines() {
+        let text = line.trim_start();
+        if text.starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if text.is_empty() {
+            blank = true;
+            continue;
+        }
+        let deep = line.len() - text.len() >= 4;
+        // indented text goes on within a list
+        indented = deep && (indented || blank && !list);
+        if !deep {
+            list = text.starts_with("- ") || text.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        }
+        blank = false;
+        if !fenced && !indented {
+            out.push(line);
+        }
+    }
+    out
+}
+
+/// Where links may lead on a page: its headings, by the names that mdBook and GitHub give them, and marks set by hand.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in prose(page) {
+        if let Some((_, title)) = line.split_once("# ").filter(|(before, _)| before.chars().all(|c| c == '#')) {
+            let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            let mut name: String = kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect();
+            // a second heading of one name has a number
+            if found.contains(&name) {
+                name = (1..).map(|number| format!("{name}-{number}")).find(|name| !found.contains(name)).unwrap();
+            }
+            found.insert(name);
+        }
+        for mark in line.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(found.insert(mark.to_owned()), "two places are called {mark}");
+        }
+    }
+    found
+}
+
+/// Where the links of a page lead.
+fn links(page: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in prose(page) {
+        // what stands between backticks is code
+        for text in line.split('`').step_by(2).collect::<Vec<_>>() {
+            found.extend(text.split("](").skip(1).filter_map(|rest| rest.split(')').next()));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_page_is_in_the_summary_once() {
+    let pages = pages();
+    let listed = links(&pages["SUMMARY.md"]);
+    for (name, page) in &pages {
+        if name != "SUMMARY.md" {
+            let times = listed.iter().filter(|link| *link == name).count();
+            assert_eq!(times, 1, "docs/SUMMARY.md has {name} {times} times");
+            assert!(page.starts_with("# "), "docs/{name} does not start with its title");
+        }
+    }
+    assert_eq!(listed.len(), pages.len() - 1, "docs/SUMMARY.md lists what is not there");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let pages = pages();
+    let places: BTreeMap<&str, BTreeSet<String>> = pages.iter().map(|(name, page)| (name.as_str(), anchors(page))).collect();
+    let readme = read(&root().join("README.md"));
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (name, page) in pages.iter().map(|(name, page)| (name.as_str(), page)).chain([("../README.md", &readme)]) {
+        for link in links(page).into_iter().filter(|link| !link.contains("://")) {
+            count += 1;
+            let (file, place) = link.split_once('#').map_or((link, None), |(file, place)| (file, Some(place)));
+            let file = if name == "../README.md" { file.strip_prefix("docs/").unwrap_or(file) } else { file };
+            let folder = if name == "../README.md" && !link.starts_with("docs/") { root() } else { root().join("docs") };
+            if !file.is_empty() && !folder.join(file).exists() {
+                wrong.push(format!("docs/{name}: `{link}` does not exist"));
+            } else if let Some(place) = place {
+                let target = if file.is_empty() { name } else { file };
+                if !places.get(target).is_some_and(|places| places.contains(place)) {
+                    wrong.push(format!("docs/{name}: there is no such place as `{link}`"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 60, "only {count} links are found");
+}
+
+#[test]
+fn links_and_places_are_read() {
+    let page = "# A page\n\nSee [there](b.md#here), `[not](this)`.\n\n    [nor](that)\n\n- [a](#a-page)\n    [b](c.md)\n\n```text\n# no [x](y)\n```\n\n## Two `words`, one\n\n<a id=\"R1\"></a>\n";
+    assert_eq!(links(page), ["b.md#here", "#a-page", "c.md"]);
+    assert_eq!(anchors(page).into_iter().collect::<Vec<_>>(), ["R1", "a-page", "two-words-one"]);
+}
+
+/// Files and folders in backticks, from the root of the repository.
+#[test]
+fn files_that_are_named_exist() {
+    const TOPS: [&str; 10] = [
+        "compiler/",
+        "runtime-shim/",
+        "lang-tests/",
+        "ptx-golden/",
+        "docs/",
+        "scripts/",
+        "examples/",
+        "Cargo.toml",
+        "Makefile",
+        "README.md",
+    ];
+    let mut count = 0;
+    for (name, page) in pages() {
+        for word in page.split('`').skip(1).step_by(2) {
+            let path = word.split_whitespace().next().unwrap_or("");
+            let plain = path == word && !word.contains(['*', '…', '<', '{']) && !word.contains("CODE");
+            // a function in a file: `path::function`
+            let file = word.split("::").next().unwrap_or(word);
+            if plain && TOPS.iter().any(|top| word.starts_with(top)) {
+                count += 1;
+                assert!(root().join(file).exists(), "docs/{name} names `{word}`, which does not exist");
+            }
+        }
+    }
+    assert!(count > 40, "only {count} files are named");
+}
