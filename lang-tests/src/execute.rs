@@ -16,6 +16,9 @@ const MAX_STEPS: u64 = 4_000_000_000;
 /// Bytes for pushed launches: little, so that it runs out now and then.
 const MERGE_MEMORY: u64 = 1 << 18;
 
+/// Threads of light children that are run in place.
+const INLINE_BELOW: u32 = 129;
+
 /// Orders that the language allows. A sound program behaves alike under all of them, and a mistake is found under all of them; races are
 /// looked for under each.
 pub const SCHEDULES: [Schedule; 7] = [
@@ -46,13 +49,20 @@ pub struct Ran {
 pub fn run_tests(compiled: &Outcome) -> Result<String, String> {
     let module = compiled.module.as_ref().ok_or_else(|| compiled.rendering())?;
     let printed = run_all(compiled, module)?;
-    let mut merged = module.clone();
-    pass::const_fold(&mut merged);
-    pass::simplify(&mut merged);
-    let sites = pass::merge_launches(&mut merged, &MergeOptions { memory: MERGE_MEMORY, ..MergeOptions::default() });
-    if sites.iter().any(|site| site.result.is_ok()) {
-        verify::verify(&merged).map_err(|errors| format!("the verifier refuses what merging made: {errors:?}"))?;
-        run_all(compiled, &merged).map_err(|failures| format!("{failures}, with launches merged"))?;
+    for inline_below in [0, INLINE_BELOW] {
+        let mut merged = module.clone();
+        pass::const_fold(&mut merged);
+        pass::simplify(&mut merged);
+        let options = MergeOptions { memory: MERGE_MEMORY, inline_below, ..MergeOptions::default() };
+        let found = pass::merge_launches(&mut merged, &options);
+        let changed =
+            found.sites.iter().any(|site| site.result.is_ok()) || found.in_place.iter().any(|site| site.below.is_ok());
+        let as_before = inline_below > 0 && found.in_place.iter().all(|site| site.asked);
+        if changed && !as_before {
+            verify::verify(&merged).map_err(|errors| format!("the verifier refuses what merging made: {errors:?}"))?;
+            let with = format!("with launches merged, light children below {inline_below} threads in place");
+            run_all(compiled, &merged).map_err(|failures| format!("{failures}, {with}"))?;
+        }
     }
     Ok(printed)
 }

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
-use cdp_core::pass::{LaunchAbi, LaunchOptions, MergeMode, MergeSite};
-use cdp_core::source::{FileId, SourceMap};
+use cdp_core::pass::{InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite, Merged, Obstacle};
+use cdp_core::source::{FileId, SourceMap, Span};
 use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
 use cdp_runtime::{Arch, Component, CubinInfo, Foreign, Input, LinkOptions, Linker, Toolkit, layout_check};
@@ -189,21 +190,34 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// What became of the launches in the source's own file.
-    fn merging(&self, sites: &[MergeSite]) -> Vec<(u32, String)> {
+    /// What became of the launches in the source's own file, each once.
+    fn merging(&self, merged: &Merged) -> Vec<(u32, String)> {
         let sources = &self.front.sources;
+        let because = |why: &Obstacle, site: Span| {
+            if why.span == site {
+                return why.why.clone();
+            }
+            let at = sources.line_column(why.span);
+            format!("{} ({}:{}:{}, `{}`)", why.why, sources.name(why.span.file), at.line, at.column, sources.text(why.span))
+        };
         let text = |site: &MergeSite| match &site.result {
             Ok(MergeMode::Blocks) => "merged, block by block".to_owned(),
             Ok(MergeMode::Threads) => "merged, thread by thread in full blocks".to_owned(),
-            Err(obstacle) if obstacle.span == site.span => format!("launched as it is: {}", obstacle.why),
-            Err(obstacle) => {
-                let at = sources.line_column(obstacle.span);
-                let (file, code) = (sources.name(obstacle.span.file), sources.text(obstacle.span));
-                format!("launched as it is: {} ({file}:{}:{}, `{code}`)", obstacle.why, at.line, at.column)
-            }
+            Err(obstacle) => format!("launched as it is: {}", because(obstacle, site.span)),
         };
-        let own = sites.iter().filter(|site| site.span.file == self.front.file);
-        own.map(|site| (sources.line_column(site.span).line, text(site))).collect()
+        let in_place = |site: &InPlaceSite| match &site.below {
+            Ok(below) => {
+                format!("grids of fewer than {below} threads are run in place, by the thread that launches them; others:")
+            }
+            Err(obstacle) => format!("not run in place: {}", because(obstacle, site.span)),
+        };
+        let own = |span: Span| (span.file == self.front.file).then(|| sources.line_column(span).line);
+        let mut lines: Vec<(u32, String)> =
+            merged.in_place.iter().filter_map(|site| Some((own(site.span)?, in_place(site)))).collect();
+        lines.extend(merged.sites.iter().filter_map(|site| Some((own(site.span)?, text(site)))));
+        let mut seen = HashSet::new();
+        lines.retain(|line| seen.insert(line.clone()));
+        lines
     }
 
     fn backend_options(&self, texts: bool) -> Result<cdp_backend::Options> {

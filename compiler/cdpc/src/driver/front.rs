@@ -3,7 +3,7 @@
 use cdp_core::diag::{Diagnostic, Diagnostics};
 use cdp_core::ir::{Module, PlaceBase};
 use cdp_core::lower::{self, LowerOptions};
-use cdp_core::pass::{self, LaunchOptions, LaunchSite, MergeOptions, MergeSite};
+use cdp_core::pass::{self, LaunchOptions, LaunchSite, MergeOptions, Merged};
 use cdp_core::source::{FileId, SourceMap};
 use cdp_core::syntax::ast;
 use cdp_core::typed::Program;
@@ -67,7 +67,7 @@ pub struct Lowered {
     /// Whether it prints, and counts how often.
     pub counts_prints: bool,
     /// What became of the program's own launches; empty where merging is off.
-    pub merged: Vec<MergeSite>,
+    pub merged: Merged,
     /// What it needs of others.
     pub used: Used,
 }

@@ -130,6 +130,7 @@ codes! {
     E0412 "streams and events belong to the grid that made them";
     E0413 "launch interface cannot serve this stream";
     E0420 "launch cannot be merged";
+    E0421 "child cannot be run in place";
     W0401 "launch whose failure nobody can see";
     W0402 "the same launch in every thread";
     W0403 "tiny children in a loop";

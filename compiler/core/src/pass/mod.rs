@@ -2,7 +2,8 @@
 //!
 //! 1. [`const_fold`]: what can be computed now
 //! 2. [`simplify`]: constant branches folded, unreachable blocks removed, dead launches with them
-//! 3. [`merge_launches`], where it is wanted: many launches of one kernel become one grid
+//! 3. [`merge_launches`], where it is wanted: small children are run by the threads that launch them (`in_place`), and many launches of one
+//!    kernel become one grid
 //! 4. [`lower_launches`]: launches of device code become calls of the device runtime; `runtime` before that replaces calls which the
 //!    device runtime does not do as it should
 //! 5. [`count_prints`], for a program that `cdpc` itself runs on a GPU
@@ -11,8 +12,10 @@
 
 mod const_fold;
 mod count_prints;
+mod in_place;
 mod launch;
 mod merge;
+mod params;
 mod runtime;
 mod simplify;
 #[cfg(test)]
@@ -20,7 +23,8 @@ mod tests;
 
 pub use const_fold::const_fold;
 pub use count_prints::{PRINT_COUNTER, PRINT_MARK, count_prints};
+pub use in_place::InPlaceSite;
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
-pub use merge::{MergeMode, MergeOptions, MergeSite, Obstacle, check_launch_hints, merge_launches};
+pub use merge::{MergeMode, MergeOptions, MergeSite, Merged, Obstacle, check_launch_hints, merge_launches};
 pub use runtime::FILL_KERNEL;
 pub use simplify::{remove_unreachable, simplify, simplify_function};

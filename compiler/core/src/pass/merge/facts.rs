@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 /// Where a function, or something that it calls, first does something.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Does {
+pub(in crate::pass) struct Does {
     /// Waits for its block.
     pub barrier: Option<Span>,
     /// Uses shared memory.
@@ -36,7 +36,7 @@ pub(super) struct Does {
 }
 
 /// All functions.
-pub(super) struct Facts {
+pub(in crate::pass) struct Facts {
     pub info: ModuleInfo,
     /// By function, what it does itself.
     pub own: Vec<Does>,
@@ -49,7 +49,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(module: &Module) -> Self {
+    pub(in crate::pass) fn new(module: &Module) -> Self {
         let info = ModuleInfo::new(module);
         let own: Vec<Does> = module.functions.iter().map(|function| does(module, function)).collect();
         let reach: Vec<HashSet<FunctionId>> = module.functions().map(|(id, _)| reach(&info, id)).collect();
@@ -64,17 +64,17 @@ impl Facts {
     }
 
     /// What a function does, with what it calls; nothing for a foreign id.
-    pub(super) fn all(&self, id: FunctionId) -> Does {
+    pub(in crate::pass) fn all(&self, id: FunctionId) -> Does {
         self.all.get(id.index()).copied().unwrap_or_default()
     }
 
     /// Whether calls lead from one function to another.
-    pub(super) fn reaches(&self, from: FunctionId, to: FunctionId) -> bool {
+    pub(in crate::pass) fn reaches(&self, from: FunctionId, to: FunctionId) -> bool {
         self.reach.get(from.index()).is_some_and(|reached| reached.contains(&to))
     }
 
     /// An upper limit of the bytes of shared variables that a kernel has.
-    pub(super) fn shared(&self, kernel: FunctionId) -> u64 {
+    pub(in crate::pass) fn shared(&self, kernel: FunctionId) -> u64 {
         let reached = self.reach.get(kernel.index());
         reached.into_iter().flatten().filter_map(|id| self.shared_bytes.get(id.index())).sum()
     }
@@ -164,22 +164,22 @@ fn does(module: &Module, function: &Function) -> Does {
 }
 
 /// A dimension or size that is known.
-pub(super) fn constant(operand: &Operand) -> Option<u32> {
+pub(in crate::pass) fn constant(operand: &Operand) -> Option<u32> {
     u32::try_from(operand.as_bits()?).ok()
 }
 
 /// Whether a launch may be merged, whatever else is to be said of it: its stream has no order, and its author does not object.
-pub(super) fn is_free(launch: &Launch) -> bool {
+pub(in crate::pass) fn is_free(launch: &Launch) -> bool {
     is_fire_and_forget(&launch.stream) && launch.hints.merge != Some(Merge::Off)
 }
 
 /// Whether a stream is certainly the fire-and-forget stream.
-pub(super) fn is_fire_and_forget(stream: &Operand) -> bool {
+pub(in crate::pass) fn is_fire_and_forget(stream: &Operand) -> bool {
     stream.as_bits() == Some(u64::from(STREAM_FIRE_AND_FORGET))
 }
 
 /// Registers that say where a block is in its grid.
-pub(super) const fn is_block_place(register: Register) -> bool {
+pub(in crate::pass) const fn is_block_place(register: Register) -> bool {
     use Register::{BlockIdxX, BlockIdxY, BlockIdxZ, GridDimX, GridDimY, GridDimZ};
     matches!(register, BlockIdxX | BlockIdxY | BlockIdxZ | GridDimX | GridDimY | GridDimZ)
 }

@@ -1,12 +1,14 @@
 //! What `@merge` asks for: a stream's order given up, and an error where merging cannot be.
 
-use super::MergeOptions;
 use super::facts::Facts;
 use super::plan::Plan;
+use super::{MergeOptions, Obstacle};
 use crate::builtins::STREAM_FIRE_AND_FORGET;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Const, Launch, Merge, Module, StatementKind};
+use crate::ir::{Const, FunctionId, Launch, Merge, Module, StatementKind};
+use crate::pass::in_place;
 use crate::pass::launch::stream::{StreamKind, Streams};
+use crate::source::Span;
 use crate::types::TypeTable;
 
 /// Makes launches with `@merge(grid)` into the NULL stream or a named one launches into the fire-and-forget stream, which is what that means.
@@ -27,11 +29,12 @@ pub(super) fn give_up_order(module: &mut Module) {
     }
 }
 
-/// Reports launches with attributes that ask for what cannot be (E0420). For a module that `const_fold` and `simplify` went over.
+/// Reports launches with attributes that ask for what cannot be (E0420, E0421). For a module that `const_fold` and `simplify` went over.
 #[must_use]
 pub fn check_launch_hints(module: &Module) -> Diagnostics {
     let mut found = Diagnostics::new();
-    if !module.functions.iter().flat_map(|function| launches(&function.blocks)).any(asks) {
+    let hinted = |launch: &Launch| asks(launch) || launch.hints.inline_below.is_some();
+    if !module.functions.iter().flat_map(|function| launches(&function.blocks)).any(hinted) {
         return found;
     }
     let mut module = module.clone();
@@ -40,15 +43,26 @@ pub fn check_launch_hints(module: &Module) -> Diagnostics {
     let plan = Plan::new(&mut module, &facts, &MergeOptions::default());
     for site in plan.sites.iter().filter(|site| site.asked) {
         let Err(obstacle) = &site.result else { continue };
-        let name = module.function(site.kernel).map_or("", |kernel| &kernel.name);
-        let message = format!("this launch of `{name}` cannot be merged: {}", obstacle.why);
-        let mut diagnostic = Diagnostic::new(Code::E0420, site.span, message);
-        if obstacle.span != site.span {
-            diagnostic = diagnostic.also(obstacle.span, "this stands in the way");
-        }
+        let message = format!("this launch of `{}` cannot be merged", name(&module, site.kernel));
+        let diagnostic = impossible(Code::E0420, message, site.span, obstacle);
         found.push(diagnostic.help("without `@merge(grid)` the launch is made as it is"));
     }
+    for site in in_place::sites(&module, &facts, 0) {
+        let Err(obstacle) = &site.below else { continue };
+        let message = format!("`{}` cannot be run by the thread that launches it", name(&module, site.kernel));
+        let diagnostic = impossible(Code::E0421, message, site.span, obstacle);
+        found.push(diagnostic.help("without `@inline_below` the launch is made, or merged"));
+    }
     found
+}
+
+fn name(module: &Module, kernel: FunctionId) -> &str {
+    module.function(kernel).map_or("", |kernel| &kernel.name)
+}
+
+fn impossible(code: Code, message: String, span: Span, obstacle: &Obstacle) -> Diagnostic {
+    let diagnostic = Diagnostic::new(code, span, format!("{message}: {}", obstacle.why));
+    if obstacle.span == span { diagnostic } else { diagnostic.also(obstacle.span, "this stands in the way") }
 }
 
 fn asks(launch: &Launch) -> bool {

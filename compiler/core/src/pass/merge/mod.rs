@@ -12,20 +12,21 @@
 //! - `variant`: functions as merged grids run them: where a block is and how many there are become parameters
 //! - `rewrite`: pushes in the place of launches
 
-mod facts;
+pub(super) mod facts;
 mod graft;
 mod hints;
 mod plan;
 mod record;
-mod rewrite;
+pub(super) mod rewrite;
 mod runtime;
 #[cfg(test)]
 mod tests;
-mod variant;
+pub(super) mod variant;
 
 pub use hints::check_launch_hints;
 pub use plan::{MergeMode, MergeSite, Obstacle};
 
+use super::in_place::InPlaceSite;
 use crate::ir::Module;
 use crate::types::layout::PointerWidth;
 
@@ -36,20 +37,35 @@ pub struct MergeOptions {
     pub width: PointerWidth,
     /// How much device memory pushed launches may take, in bytes; what has no room is launched as it is. At least 64 KiB.
     pub memory: u64,
+    /// Grids of fewer threads are run by the thread that launches them, where the child is light and its launch does not say otherwise; 0: none.
+    pub inline_below: u32,
+}
+
+/// Up to here a light child costs the thread that launches it less than a push.
+const INLINE_BELOW: u32 = 0;
+
+/// What became of the launches in device code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Every launch, in the order of the functions and of the source; those in children that are run in place once more.
+    pub sites: Vec<MergeSite>,
+    /// Those whose small grids are run in place, and those for which `@inline_below` asks in vain.
+    pub in_place: Vec<InPlaceSite>,
 }
 
 impl Default for MergeOptions {
     fn default() -> Self {
-        Self { width: PointerWidth::W64, memory: 256 << 20 }
+        Self { width: PointerWidth::W64, memory: 256 << 20, inline_below: INLINE_BELOW }
     }
 }
 
-/// Merges what can be merged, and says of every launch in device code what became of it, in the order of the functions and of the source.
+/// Merges what can be merged, and says of every launch in device code what became of it.
 ///
 /// Runs before launches are lowered, on a module that `const_fold` and `simplify` went over: what is not constant by then is taken for
 /// different at each launch.
-pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Vec<MergeSite> {
+pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
     hints::give_up_order(module);
+    let in_place = super::in_place::run_in_place(module, options.inline_below);
     let facts = facts::Facts::new(module);
     let plan = plan::Plan::new(module, &facts, options);
     if !plan.queues.is_empty()
@@ -59,5 +75,5 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Vec<MergeS
         rewrite::runs(module, &plan, &runtime, &functions, &facts);
         rewrite::roots(module, &facts, &plan, &runtime);
     }
-    plan.sites
+    Merged { sites: plan.sites, in_place }
 }

@@ -52,7 +52,7 @@ pub(super) fn roots(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &R
 }
 
 /// Changes a function while types are looked up in the module, which keeps the function's signature meanwhile.
-pub(super) fn taken_out(module: &mut Module, id: FunctionId, change: impl FnOnce(&mut Module, &mut Function)) {
+pub(in crate::pass) fn taken_out(module: &mut Module, id: FunctionId, change: impl FnOnce(&mut Module, &mut Function)) {
     let Some(slot) = module.functions.get_mut(id.index()) else { return };
     let (locals, blocks) = (std::mem::take(&mut slot.locals), std::mem::take(&mut slot.blocks));
     let mut function = Function { locals, blocks, ..slot.clone() };

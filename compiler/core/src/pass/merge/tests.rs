@@ -7,7 +7,7 @@ use crate::types::layout::PointerWidth;
 fn merge(module: &mut Module, options: &MergeOptions) -> Vec<MergeSite> {
     const_fold(module);
     simplify(module);
-    let sites = merge_launches(module, options);
+    let sites = merge_launches(module, options).sites;
     check(module);
     sites
 }
@@ -22,9 +22,9 @@ fn results(text: &str) -> Vec<Result<MergeMode, String>> {
 fn every_program_of_the_suite_goes_through() {
     for (name, module, _) in programs() {
         for width in [PointerWidth::W32, PointerWidth::W64] {
-            for memory in [1 << 16, 256 << 20] {
+            for (memory, inline_below) in [(1 << 16, 0), (256 << 20, 1 << 16)] {
                 let mut module = module.clone();
-                merge(&mut module, &MergeOptions { width, memory });
+                merge(&mut module, &MergeOptions { width, memory, inline_below });
                 let options = LaunchOptions { width, max_param_bytes: 32_764, ..LaunchOptions::default() };
                 let (_, diagnostics) = lower_launches(&mut module, &options);
                 assert!(diagnostics.finish().is_empty(), "{name}");

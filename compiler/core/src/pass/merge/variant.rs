@@ -7,6 +7,7 @@ use super::rewrite::{self, Context};
 use super::runtime::Runtime;
 use crate::builtins::Register;
 use crate::ir::{Function, FunctionId, FunctionKind, Inline, Local, LocalId, Module, Operand, Rvalue, StatementKind};
+use crate::pass::params;
 use crate::types::TypeTable;
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ const THREAD_PLACE: [Register; 6] = [
 ];
 
 /// The registers that a variant is given the values of.
-pub(super) fn registers(mode: MergeMode) -> impl Iterator<Item = Register> {
+pub(in crate::pass) fn registers(mode: MergeMode) -> impl Iterator<Item = Register> {
     let more: &[Register] = if mode == MergeMode::Threads { &THREAD_PLACE } else { &[] };
     BLOCK_PLACE.iter().chain(more).copied()
 }
@@ -84,31 +85,12 @@ fn signature(function: &mut Function, mode: MergeMode) -> Hidden {
     if kernel {
         function.inline = Inline::Always;
     }
-    let first = function.param_count;
-    let registers: Vec<Register> = registers(mode).collect();
-    let count = u32::try_from(registers.len()).unwrap_or(0) + 1;
-    for block in &mut function.blocks {
-        let moved = |local: &mut LocalId| {
-            if local.0 >= first {
-                local.0 += count;
-            }
-        };
-        for statement in &mut block.statements {
-            statement.kind.each_local_mut(&mut { moved });
-        }
-        block.terminator.kind.each_operand_mut(&mut |operand| {
-            if let Operand::Local(local) = operand {
-                moved(local);
-            }
-        });
-    }
     let span = function.span;
     let local = |name: &str| Local { name: name.to_owned(), ty: TypeTable::U32, restrict: false, span };
-    let added = std::iter::once(local("next")).chain(registers.iter().map(|_| local("")));
-    function.locals.splice(first as usize..first as usize, added);
-    function.param_count += count;
-    let places = registers.into_iter().zip(first + 1..).map(|(register, id)| (register, LocalId(id))).collect();
-    Hidden { next: LocalId(first), places }
+    let added = std::iter::once(local("next")).chain(registers(mode).map(|_| local(""))).collect();
+    let next = params::append(function, added);
+    let places = registers(mode).zip(next.0 + 1..).map(|(register, id)| (register, LocalId(id))).collect();
+    Hidden { next, places }
 }
 
 /// Registers become parameters, calls of functions with a variant become calls of that.

@@ -1,0 +1,191 @@
+//! What a child, and the place of its launch, must be like.
+
+use crate::analysis::graph::components;
+use crate::ir::{Access, Function, FunctionId, Launch, Module, Operand, StatementKind};
+use crate::pass::merge::Obstacle;
+use crate::pass::merge::facts::{Facts, is_free};
+use crate::source::Span;
+
+/// A child of more statements is not light.
+const LIGHT: usize = 48;
+
+/// What a function does itself that matters only here.
+#[derive(Clone, Copy, Debug, Default)]
+struct More {
+    /// Reads through a cache that sees no writes of the same grid (R16).
+    cached: Option<Span>,
+    /// Calls the runtime, and so may change the last error.
+    calls: Option<Span>,
+    /// Reads what other threads change: by an atomic operation whose result is used, or so that every access happens.
+    polls: Option<Span>,
+    /// The same in a loop, or a call in a loop of what does.
+    waits: Option<Span>,
+    /// Goes round.
+    loops: bool,
+    statements: usize,
+}
+
+pub(super) struct Judge<'a> {
+    module: &'a Module,
+    facts: &'a Facts,
+    /// By function.
+    own: Vec<More>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(module: &'a Module, facts: &'a Facts) -> Self {
+        let own = module.functions.iter().map(more).collect();
+        let mut judge = Self { module, facts, own };
+        let waits: Vec<Option<Span>> = module.functions().map(|(id, function)| judge.waits(id, function)).collect();
+        for (own, waits) in judge.own.iter_mut().zip(waits) {
+            own.waits = waits;
+        }
+        judge
+    }
+
+    /// What a child does, with what it calls: the first that `find` finds.
+    fn reached<T>(&self, kernel: FunctionId, find: impl Fn(&More) -> Option<T>) -> Option<T> {
+        let mut reached: Vec<FunctionId> = self.facts.reach.get(kernel.index()).into_iter().flatten().copied().collect();
+        reached.sort_unstable();
+        reached.into_iter().find_map(|id| self.own.get(id.index()).and_then(&find))
+    }
+
+    /// Where a function may wait for others: it goes round, and looks each time at what they change.
+    fn waits(&self, id: FunctionId, function: &Function) -> Option<Span> {
+        let cyclic = cyclic_blocks(function);
+        let calls_itself =
+            self.facts.info.function(id).is_some_and(|info| info.callees.iter().any(|c| self.facts.reaches(*c, id)));
+        for (block, in_loop) in function.blocks.iter().zip(cyclic) {
+            if !in_loop && !calls_itself {
+                continue;
+            }
+            for statement in &block.statements {
+                let found = match &statement.kind {
+                    StatementKind::Call { function, .. } => self.reached(*function, |more| more.polls).is_some(),
+                    kind => polls(kind),
+                };
+                if found {
+                    return Some(statement.span);
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether a child is so light that running it costs less than pushing it: it launches nothing, goes round nowhere, and is short.
+    pub(super) fn is_small(&self, launch: &Launch) -> bool {
+        let heavy = self.reached(launch.kernel, |more| (more.loops || more.calls.is_some()).then_some(()));
+        let reached = self.facts.reach.get(launch.kernel.index()).into_iter().flatten();
+        let statements: usize = reached.filter_map(|id| self.own.get(id.index())).map(|more| more.statements).sum();
+        heavy.is_none() && statements <= LIGHT
+    }
+
+    /// Whether a launch can be run in place.
+    pub(super) fn launch(&mut self, function: FunctionId, launch: &Launch, span: Span) -> Result<(), Obstacle> {
+        let obstacle = |why: &str, span: Span| Err(Obstacle { why: why.to_owned(), span });
+        if !is_free(launch) && launch.hints.inline_below.is_none() {
+            return obstacle("it stays as it is", span);
+        }
+        if !crate::pass::merge::facts::is_fire_and_forget(&launch.stream) {
+            return obstacle(
+                "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`",
+                span,
+            );
+        }
+        if launch.shared.as_bits() != Some(0) {
+            return obstacle("it is given dynamic shared memory", span);
+        }
+        let Some(child) = self.module.function(launch.kernel).filter(|kernel| !kernel.blocks.is_empty()) else {
+            return obstacle("the child is defined elsewhere", span);
+        };
+        self.child(launch.kernel, child.span)?;
+        self.parents(function, launch.kernel)
+    }
+
+    /// One thread after the other is an order in which the child's threads may run, and their launching thread may be that thread.
+    fn child(&self, kernel: FunctionId, span: Span) -> Result<(), Obstacle> {
+        let does = self.facts.all(kernel);
+        let more = |find: fn(&More) -> Option<Span>| self.reached(kernel, find);
+        let reasons = [
+            (does.external, "what the child calls there is defined elsewhere, and may ask for its place"),
+            (does.barrier, "the child's threads wait for each other"),
+            (does.shared, "the child has shared memory"),
+            (does.warp, "the child talks to its warp"),
+            (does.gridid, "the child asks for the number of its grid"),
+            (does.tail, "the child may make tail launches, which come when its grid has ended"),
+            (does.ordered, "the child works in a stream, which belongs to its own grid or block"),
+            (does.last_error, "the child looks at the last error, which each thread has for itself"),
+            (
+                more(|more| more.waits),
+                "the child may wait there for what another thread does, perhaps the one that launched it",
+            ),
+            (more(|more| more.cached), "the child reads through a cache that does not see what this grid wrote"),
+        ];
+        match reasons.into_iter().find_map(|(found, why)| found.map(|span| (span, why))) {
+            Some((span, why)) => Err(Obstacle { why: why.to_owned(), span }),
+            None if self.facts.shared(kernel) > 0 => Err(Obstacle { why: "the child has shared memory".to_owned(), span }),
+            None => Ok(()),
+        }
+    }
+
+    /// What the parents take for granted must hold of the child's work too.
+    fn parents(&self, function: FunctionId, child: FunctionId) -> Result<(), Obstacle> {
+        let obstacle = |why: String, span: Span| Err(Obstacle { why, span });
+        if self.facts.info.is_on_host(function) {
+            let span = self.module.function(function).map(|function| function.span).unwrap_or_default();
+            return obstacle("host code calls the function that it stands in".to_owned(), span);
+        }
+        let calls = self.reached(child, |more| more.calls);
+        for (id, parent) in self.module.functions().filter(|(id, _)| self.facts.reaches(*id, function)) {
+            let restrict = parent.locals.iter().take(parent.param_count as usize).find(|param| param.restrict);
+            if let Some(param) = restrict {
+                let why = format!("`@restrict` says of `{}` what the child's accesses need not keep", param.name);
+                return obstacle(why, param.span);
+            }
+            let Some(call) = calls else { continue };
+            if let Some(look) = self.facts.all(id).last_error {
+                return obstacle("the parent looks at the last error, which calls in the child would change".to_owned(), look);
+            }
+            if parent.exported && !parent.is_kernel() {
+                return obstacle("its calls would change the last error of callers in other modules".to_owned(), call);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn more(function: &Function) -> More {
+    let mut more = More { loops: cyclic_blocks(function).contains(&true), ..More::default() };
+    for statement in function.blocks.iter().flat_map(|block| &block.statements) {
+        more.statements += 1;
+        let slot = match &statement.kind {
+            StatementKind::Load { access: Access::NonCoherent, .. } | StatementKind::Texture { .. } => &mut more.cached,
+            StatementKind::Launch(_) | StatementKind::Runtime { .. } => &mut more.calls,
+            kind if polls(kind) => &mut more.polls,
+            _ => continue,
+        };
+        slot.get_or_insert(statement.span);
+    }
+    more
+}
+
+/// Whether a statement can see that another thread did something.
+fn polls(kind: &StatementKind) -> bool {
+    match kind {
+        StatementKind::Atomic { dst, .. } => dst.is_some(),
+        StatementKind::Load { access, .. } => matches!(access, Access::Volatile | Access::Hinted(_)),
+        _ => false,
+    }
+}
+
+/// By block: whether control can come back to it.
+fn cyclic_blocks(function: &Function) -> Vec<bool> {
+    let successors =
+        |block: &crate::ir::Block| block.terminator.kind.successors().map(crate::ir::BlockId::index).collect::<Vec<_>>();
+    components(&function.blocks.iter().map(successors).collect::<Vec<_>>()).cyclic
+}
+
+/// The value of a size that is known.
+pub(super) fn known(operand: &Operand) -> Option<u64> {
+    operand.as_bits()
+}

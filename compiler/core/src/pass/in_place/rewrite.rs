@@ -1,0 +1,156 @@
+//! The loop over a grid's threads, and the choice where it is launched.
+
+use super::InPlaceSite;
+use super::judge::known;
+use super::variant::Grids;
+use crate::ir::{
+    BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand, Rvalue,
+    StatementKind, TerminatorKind,
+};
+use crate::pass::merge::rewrite::taken_out;
+use crate::pass::runtime::code::Code;
+use crate::pass::runtime::site::{Site, replace_first};
+use crate::types::{TypeId, TypeTable};
+use std::collections::HashSet;
+
+const U32: TypeId = TypeTable::U32;
+const U64: TypeId = TypeTable::U64;
+/// Threads of a block in all and in z (R19).
+const MOST_THREADS: u32 = 1024;
+const MOST_THREADS_Z: u32 = 64;
+
+/// A function that runs all threads of a grid of this kernel, one after the other.
+pub(super) fn grid(module: &Module, kernel: FunctionId, variant: FunctionId) -> Option<Function> {
+    let kernel = module.function(kernel)?;
+    let span = kernel.span;
+    let name = format!("cdpc$in_place_grid${}", kernel.name);
+    let symbol = format!("cdpc$in_place_grid${}", kernel.symbol);
+    let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::VOID, span);
+    let params = kernel.locals.iter().take(kernel.param_count as usize);
+    let mut args: Vec<Operand> = params.map(|p| builder.param(&p.name, p.ty, false, span).into()).collect();
+    let extents = [(); 6].map(|()| Operand::from(builder.param("", U32, false, span)));
+    let mut code = Code { builder: &mut builder, span };
+    // the innermost counter is the thread's x
+    let mut counters: Vec<(LocalId, Operand)> = Vec::new();
+    let mut ends = Vec::new();
+    let [gx, gy, gz, bx, by, bz] = &extents;
+    for extent in [gz, gy, gx, bz, by, bx] {
+        let counter = code.builder.temporary(U32, span);
+        code.set(counter, Const::u32(0).into());
+        let [header, body, end] = [(); 3].map(|()| code.block());
+        code.goto(header);
+        code.go_on_in(header);
+        let more = code.compare(BinaryOp::Lt, &counter.into(), extent);
+        code.branch(more, body, end);
+        code.go_on_in(body);
+        counters.push((counter, extent.clone()));
+        ends.push((header, end));
+    }
+    // blockIdx, gridDim, threadIdx, blockDim, each in x, y, z
+    let (blocks, threads) = counters.split_at(3);
+    for part in [blocks, threads] {
+        args.extend(part.iter().rev().map(|(counter, _)| Operand::from(*counter)));
+        args.extend(part.iter().rev().map(|(_, extent)| extent.clone()));
+    }
+    code.builder.push(StatementKind::Call { dst: None, function: variant, args }, span);
+    for ((counter, _), (header, end)) in counters.iter().zip(ends).rev() {
+        let next = code.binary(U32, BinaryOp::Add, &Operand::from(*counter), &Const::u32(1).into());
+        code.set(*counter, next);
+        code.goto(header);
+        code.go_on_in(end);
+    }
+    code.give(None);
+    Some(builder.finish())
+}
+
+/// Rewrites the launches.
+pub(super) fn sites(module: &mut Module, sites: &[InPlaceSite], grids: &Grids) {
+    let mut functions: Vec<FunctionId> = sites.iter().map(|site| site.function).collect();
+    functions.sort_unstable();
+    functions.dedup();
+    for id in functions {
+        taken_out(module, id, |module, function| function_sites(module, id, function, sites, grids));
+    }
+}
+
+fn function_sites(module: &mut Module, id: FunctionId, function: &mut Function, sites: &[InPlaceSite], grids: &Grids) {
+    // a launch that is not run in place stands in a block of its own
+    let mut done = HashSet::new();
+    let mut block = 0;
+    while block < function.blocks.len() {
+        let here = function.blocks.get(block).filter(|_| !done.contains(&block)).and_then(|data| {
+            data.statements.iter().find_map(|statement| match &statement.kind {
+                StatementKind::Launch(launch) => {
+                    let below = super::below(sites, id, launch, statement.span)?;
+                    Some(((**launch).clone(), below, *grids.get(&launch.kernel)?))
+                }
+                _ => None,
+            })
+        });
+        if let Some((launch, below, grid)) = here {
+            let wanted = |kind: &StatementKind| matches!(kind, StatementKind::Launch(found) if **found == launch);
+            replace_first(module, function, block, wanted, |site, _, end| {
+                done.insert(choose(site, &launch, below, grid, end));
+            });
+        }
+        block += 1;
+    }
+}
+
+/// Runs the child, or launches it; goes on in `end` with the result. Gives the block of the launch.
+fn choose(site: &mut Site<'_>, launch: &Launch, below: u32, grid: FunctionId, end: crate::ir::BlockId) -> usize {
+    let [direct, run] = [(); 2].map(|()| site.block());
+    let fits = fits(site, launch, below);
+    site.terminate(TerminatorKind::Branch { condition: fits, then: run, otherwise: direct });
+    site.current = run;
+    let args = launch.args.iter().chain(&launch.grid).chain(&launch.block).cloned().collect();
+    site.push(StatementKind::Call { dst: None, function: grid, args });
+    if let Some(dst) = launch.dst {
+        let success = Const::bits(TypeTable::CUDA_ERROR, 0).into();
+        site.push(StatementKind::Assign { dst, value: Rvalue::Use(success) });
+    }
+    site.terminate(TerminatorKind::Goto(end));
+    site.current = direct;
+    site.push(StatementKind::Launch(Box::new(launch.clone())));
+    site.terminate(TerminatorKind::Goto(end));
+    direct.index()
+}
+
+/// Whether the configuration is one that is not refused (R19), of fewer than `below` threads. No product overflows where all extents are
+/// less than that, which is at most 2^16; where one is not, the products do not count.
+fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> Operand {
+    let bounds = site.module.function(launch.kernel).and_then(|kernel| kernel.launch_bounds);
+    let most = bounds.map_or(MOST_THREADS, |(threads, _)| threads.min(MOST_THREADS));
+    let mut all = Operand::from(Const::bool(true));
+    let mut product = |site: &mut Site<'_>, extents: &[Operand; 3]| {
+        let mut product = Operand::from(Const::u64(1));
+        for extent in extents {
+            if known(extent) == Some(1) {
+                continue;
+            }
+            // also none at all is too many here
+            let before = site.binary(U32, BinaryOp::Sub, extent, &Const::u32(1).into());
+            require(site, &mut all, &before, &Const::u32(below.saturating_sub(1)).into());
+            let wide = site.assign(U64, Rvalue::Cast(CastKind::Int, extent.clone()));
+            product = site.binary(U64, BinaryOp::Mul, &product, &wide);
+        }
+        product
+    };
+    let blocks = product(site, &launch.grid);
+    let threads = product(site, &launch.block);
+    require(site, &mut all, &blocks, &Const::u64(u64::from(below)).into());
+    require(site, &mut all, &threads, &Const::u64(u64::from(most) + 1).into());
+    let [_, _, z] = &launch.block;
+    if known(z) != Some(1) {
+        require(site, &mut all, z, &Const::u32(MOST_THREADS_Z + 1).into());
+    }
+    let total = site.binary(U64, BinaryOp::Mul, &blocks, &threads);
+    require(site, &mut all, &total, &Const::u64(u64::from(below)).into());
+    all
+}
+
+/// And `value` is less than `limit`.
+fn require(site: &mut Site<'_>, all: &mut Operand, value: &Operand, limit: &Operand) {
+    let less = site.compare(BinaryOp::Lt, value, limit);
+    *all = site.binary(TypeTable::BOOL, BinaryOp::And, all, &less);
+}

@@ -1,0 +1,106 @@
+use crate::ir::{Module, StatementKind};
+use crate::lower::testing::{check, function, module, statements};
+use crate::pass::{InPlaceSite, MergeOptions, const_fold, merge_launches, simplify};
+
+fn run(module: &mut Module, inline_below: u32) -> Vec<InPlaceSite> {
+    const_fold(module);
+    simplify(module);
+    let found = merge_launches(module, &MergeOptions { inline_below, ..MergeOptions::default() });
+    check(module);
+    found.in_place
+}
+
+/// What becomes of each launch: the number of threads, or the code that stands in the way.
+fn results(text: &str, inline_below: u32) -> Vec<Result<u32, String>> {
+    let sites = run(&mut module(text), inline_below);
+    sites.into_iter().map(|site| site.below.map_err(|obstacle| text[obstacle.span.range()].to_owned())).collect()
+}
+
+fn asked(child: &str, parent: &str) -> Vec<Result<u32, String>> {
+    results(
+        &format!(
+            "global var lock: i32; kernel c(x: *global i32) {{ {child} }}
+             kernel p(x: *global i32, n: u32) {{ @inline_below(100) {parent} }}"
+        ),
+        0,
+    )
+}
+
+const FORGET: &str = "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);";
+
+#[test]
+fn what_is_run_in_place_and_what_stands_in_the_way() {
+    let in_the_way = |child: &str| match asked(child, FORGET).pop() {
+        Some(Err(code)) => code,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(asked("x[blockIdx.x] = threadIdx.x as i32;", FORGET), [Ok(100)]);
+    assert_eq!(asked("", "@merge(grid) c<<<n, n>>>(x);"), [Ok(100)]);
+    assert_eq!(asked("", "@merge(off) c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);"), [Ok(100)]);
+    assert_eq!(asked("", "c<<<n, 8>>>(x);"), [Err("c<<<n, 8>>>(x)".to_owned())]);
+    let dynamic = "c<<<n, 8, n, cudaStreamFireAndForget>>>(x)";
+    assert_eq!(asked("", &format!("{dynamic};")), [Err(dynamic.to_owned())]);
+    assert_eq!(in_the_way("__syncthreads();"), "__syncthreads()");
+    assert_eq!(in_the_way("shared t: i32; t = 1;"), "t = 1;");
+    assert_eq!(in_the_way("x[laneid] = 1;"), "laneid");
+    assert_eq!(in_the_way("x[0] = gridid() as i32;"), "gridid()");
+    assert_eq!(in_the_way("x[0] = cudaGetLastError() as i32;"), "cudaGetLastError()");
+    assert_eq!(in_the_way("x[0] = __ldg(x + 1);"), "__ldg(x + 1)");
+    assert_eq!(in_the_way("c<<<1, 1, 0, cudaStreamTailLaunch>>>(x);"), "c<<<1, 1, 0, cudaStreamTailLaunch>>>(x)");
+    assert_eq!(in_the_way("c<<<1, 1>>>(x);"), "c<<<1, 1>>>(x)");
+    // it may hold the lock that its parent's thread has
+    let wait = "atomicCAS(&lock, 0, 1)";
+    assert_eq!(in_the_way(&format!("while {wait} != 0 {{}}")), wait);
+    assert_eq!(asked("for i in 0..9 { atomicAdd(&lock, 1); }", FORGET), [Ok(100)]);
+    assert_eq!(asked("if atomicAdd(&lock, 1) == 0 { x[0] = 1; }", FORGET), [Ok(100)]);
+}
+
+#[test]
+fn parents_that_take_something_for_granted() {
+    let text = "kernel c(x: *global i32) { x[threadIdx.x] = 1; }
+        kernel p(@restrict x: *global i32, y: *global i32) { @inline_below(9) c<<<1, 8, 0, cudaStreamFireAndForget>>>(y); }";
+    assert_eq!(results(text, 0), [Err("x".to_owned())]);
+    let text = "kernel c(x: *global i32, n: i32) { if n > 0 { c<<<1, 8, 0, cudaStreamFireAndForget>>>(x, n - 1); } }
+        kernel p(x: *global i32) {
+            @inline_below(9) c<<<1, 8, 0, cudaStreamFireAndForget>>>(x, 1);
+            x[0] = cudaGetLastError() as i32;
+        }";
+    assert_eq!(results(text, 0), [Err("cudaGetLastError()".to_owned())]);
+    let text = "kernel c(x: *global i32) { x[0] = 1; }
+        fn f(x: *global i32) { @inline_below(9) c<<<1, 8, 0, cudaStreamFireAndForget>>>(x); }
+        fn g(@restrict y: *global i32, x: *global i32) { f(x); *y = 1; }
+        kernel p(x: *global i32, y: *global i32) { g(y, x); }";
+    assert_eq!(results(text, 0), [Err("y".to_owned())]);
+}
+
+#[test]
+fn light_children_need_no_attribute() {
+    let light = |child: &str, launch: &str| {
+        results(&format!("kernel c(x: *global i32, n: i32) {{ {child} }} kernel p(x: *global i32, n: u32) {{ {launch} }}"), 64)
+    };
+    let forget = "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x, 1);";
+    assert_eq!(light("x[threadIdx.x] = n;", forget), [Ok(64)]);
+    assert_eq!(light("x[threadIdx.x] = n;", &format!("@inline_below(8) {forget}")), [Ok(8)]);
+    assert_eq!(light("x[threadIdx.x] = n;", &format!("@merge(off) {forget}")), []);
+    assert_eq!(light("for i in 0..n { x[i] = n; }", forget), []);
+    assert_eq!(light(&format!("let n: u32 = 1; {forget}"), forget), []);
+    assert_eq!(light("x[threadIdx.x] = n;", "c<<<n, 8>>>(x, 1);"), []);
+}
+
+#[test]
+fn a_child_is_one_function_whatever_launches_it() {
+    let mut module = module(
+        "fn at() -> u32 { return blockIdx.x * blockDim.x + threadIdx.x; }
+         kernel c(x: *global i32) { x[at()] = 1; }
+         kernel p(x: *global i32, n: u32) {
+             @inline_below(64) c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);
+             @inline_below(32) c<<<2, n, 0, cudaStreamFireAndForget>>>(x);
+         }",
+    );
+    assert_eq!(run(&mut module, 0).len(), 2);
+    let named = |start: &str| module.functions.iter().filter(|function| function.symbol.starts_with(start)).count();
+    assert_eq!(named("cdpc$in_place$"), 2);
+    assert_eq!(named("cdpc$in_place_grid$"), 1);
+    let launches = statements(function(&module, "p")).iter().filter(|s| matches!(s, StatementKind::Launch(_))).count();
+    assert_eq!(launches, 2);
+}
