@@ -3,7 +3,7 @@
 //! A block whose first line is a comment with a file's name, `// hello.cdp`, is that file. A `console` block holds commands, each behind `$ `, and what
 //! they print, both streams together. A page's files and commands share one folder; what a command needs stands above it. `…` alone on a line stands for
 //! any number of lines, and times in milliseconds are not compared. Commands run without a GPU. A picture `pictures/NAME.svg` is the file NAME.svg that a command has
-//! written. `make bless` writes output anew where nothing is left out, and pictures.
+//! written. The tests of a `cdp,run` block pass, in several orders; those of `cdp,run,E0740` fail with this code. `make bless` writes output anew where nothing is left out, and pictures.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
@@ -107,6 +107,18 @@ fn run(name: &str, page: &str) -> Outcome {
         if let Some(file) = block.lines.first().and_then(|line| file_name(line)) {
             std::fs::write(folder.path().join(file), block.lines.join("\n") + "\n").unwrap();
         }
+        if let Some(code) = block.info.strip_prefix("cdp,run") {
+            count += 1;
+            std::fs::write(folder.path().join("example.cdp"), block.lines.join("\n") + "\n").unwrap();
+            let text = output(folder.path(), "cdpc test --schedules 4 example.cdp");
+            let right = match code.strip_prefix(',') {
+                Some(code) => text.contains(&format!("error[{code}]")) && text.matches("error[").count() == 1,
+                None => text.contains(" 0 failed") && !text.contains("warning"),
+            };
+            if !right {
+                wrong.push(format!("docs/{name}:{}: a block of `{}` prints\n{text}", block.first, block.info));
+            }
+        }
         if block.info != "console" {
             continue;
         }
@@ -197,6 +209,14 @@ fn wrong_sessions_are_found() {
     let outcome = run("a.md", &page("…\nkernel j() {}"));
     assert!(outcome.wrong.len() == 1 && outcome.page == page("…\nkernel j() {}"));
     assert_eq!(run("a.md", "![a](pictures/none.svg)\n").wrong.len(), 1);
+    let block = |info: &str| {
+        format!(
+            "```{info}\nkernel k(x: *global i32) {{ *x = 1; }}\ntest \"t\" {{ let x = device(i32, 1); k<<<1, 2>>>(x); cudaDeviceSynchronize(); }}\n```\n"
+        )
+    };
+    assert_eq!(run("a.md", &block("cdp,run")).wrong.len(), 1);
+    assert_eq!(run("a.md", &block("cdp,run,E0724")).wrong.len(), 1);
+    assert!(run("a.md", &block("cdp,run,E0740")).wrong.is_empty());
     assert_eq!(file_name("// hello.cdp"), Some("hello.cdp"));
     assert_eq!(file_name("// see hello.cdp"), None);
     assert_eq!(file_name("kernel.cdp"), None);
