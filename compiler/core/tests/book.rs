@@ -162,7 +162,9 @@ fn files_that_are_named_exist() {
     for (name, page) in pages() {
         for word in page.split('`').skip(1).step_by(2) {
             let path = word.split_whitespace().next().unwrap_or("");
-            let plain = path == word && !word.contains(['*', '…', '<', '{']) && !word.contains("CODE");
+            let plain = path == word
+                && !word.contains(['*', '…', '<', '{'])
+                && !["CODE", "NAME", "KIND"].iter().any(|name| word.contains(name));
             // a function in a file: `path::function`
             let file = word.split("::").next().unwrap_or(word);
             if plain && TOPS.iter().any(|top| word.starts_with(top)) {
@@ -172,4 +174,40 @@ fn files_that_are_named_exist() {
         }
     }
     assert!(count > 40, "only {count} files are named");
+}
+
+/// Names that a page says are in a file, "`check_side` and `check_flags` in `compiler/core/src/sema/runtime.rs`", are in it.
+#[test]
+fn names_stand_in_the_files() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (page, text) in pages() {
+        for line in prose(&text) {
+            let parts: Vec<&str> = line.split('`').collect();
+            for at in (3..parts.len()).step_by(2) {
+                let path = root().join(parts[at]);
+                if parts[at - 1] != " in " || !path.is_file() {
+                    continue;
+                }
+                let file = read(&path);
+                let mut name = at - 2;
+                loop {
+                    let plain = parts[name].trim_end_matches(['!', '…', ')', '(']);
+                    if plain.contains('/') {
+                        break;
+                    }
+                    count += 1;
+                    if !file.contains(plain) {
+                        wrong.push(format!("docs/{page}: `{plain}` is not in {}", parts[at]));
+                    }
+                    // the names before it, of a list
+                    if name < 3 || ![" and ", ", ", " or "].contains(&parts[name - 1]) {
+                        break;
+                    }
+                    name -= 2;
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 15, "only {count} names are found");
 }
