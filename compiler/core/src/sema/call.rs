@@ -149,10 +149,10 @@ impl Body<'_, '_> {
                 self.report(Diagnostic::new(Code::E0204, name.span, message).help("give them in the order of the parameters"));
             }
         }
-        let generic_args = if path.args.is_empty() && !decl.generics.is_empty() {
+        let (generic_args, mut known) = if path.args.is_empty() && !decl.generics.is_empty() {
             self.infer(decl, args, span)?
         } else {
-            self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span)?
+            (self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span)?, Vec::new())
         };
         let function = self.checker.instance(id, generic_args, span)?;
         let params: Vec<TypeId> = self
@@ -166,8 +166,8 @@ impl Body<'_, '_> {
             .collect();
         let mut typed = Vec::with_capacity(args.len());
         let mut sound = true;
-        for ((arg, ty), param) in args.iter().zip(params).zip(&decl.params) {
-            let value = self.expr(&arg.value, Some(ty));
+        for (at, ((arg, ty), param)) in args.iter().zip(params).zip(&decl.params).enumerate() {
+            let value = self.known_or_typed(&mut known, at, &arg.value, ty);
             if decl.kind == ast::FunctionKind::Kernel && self.refuse_private(&value, param, ty) {
                 sound = false;
                 continue;
@@ -201,10 +201,17 @@ impl Body<'_, '_> {
     // ----------------------------------------------------------------------------------------------------- inference
 
     /// The compile-time arguments that make the parameters' types those of the arguments. Literals decide only what nothing else does.
-    fn infer(&mut self, decl: &ast::FunctionDecl, args: &[ast::Arg], span: Span) -> Option<Vec<GenericArg>> {
+    /// The arguments too, as far as they were typed for it: to type one twice would double the time with every level of calls.
+    fn infer(
+        &mut self,
+        decl: &ast::FunctionDecl,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<(Vec<GenericArg>, Vec<Option<Expr>>)> {
         let mut found: HashMap<String, GenericArg> = HashMap::new();
+        let mut known = vec![None; args.len()];
         for literals in [false, true] {
-            for (param, arg) in decl.params.iter().zip(args) {
+            for ((param, arg), known) in decl.params.iter().zip(args).zip(&mut known) {
                 if is_literal(&arg.value) != literals {
                     continue;
                 }
@@ -213,6 +220,7 @@ impl Body<'_, '_> {
                     return None;
                 }
                 self.match_type(&decl.generics, &param.ty, typed.ty, &mut found, literals);
+                *known = Some(typed);
             }
         }
         let mut result = Vec::with_capacity(decl.generics.len());
@@ -230,7 +238,16 @@ impl Body<'_, '_> {
             };
             result.push(*arg);
         }
-        Some(result)
+        Some((result, known))
+    }
+
+    /// An argument that inference has typed, where its type does not depend on what is wanted; otherwise typed for what is wanted.
+    fn known_or_typed(&mut self, known: &mut [Option<Expr>], at: usize, arg: &ast::Expr, wanted: TypeId) -> Expr {
+        let is_pointer = self.checker.types.pointee(wanted).is_some();
+        match known.get_mut(at).and_then(Option::take) {
+            Some(typed) if typed.ty == wanted || (is_pointer && !is_literal(arg)) => typed,
+            _ => self.expr(arg, Some(wanted)),
+        }
     }
 
     /// Finds what the parameters must be for `pattern` to be `actual`; a first finding stands.
@@ -322,9 +339,12 @@ impl Body<'_, '_> {
             if let Some(ty) = wanted {
                 return self.construct(ty, args, span);
             }
-            let Some(generic_args) = self.infer_struct(decl, args, span) else { return poison(span) };
+            let Some((generic_args, known)) = self.infer_struct(decl, args, span) else { return poison(span) };
             let ty = self.checker.struct_type(id, &generic_args);
-            return self.construct(ty, args, span);
+            return match *self.checker.types.get(ty) {
+                Type::Struct(id) => self.construct_fields(ty, id, args, known, span),
+                _ => self.skip_args(args, span),
+            };
         }
         let Some(generic_args) = self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span) else {
             return self.skip_args(args, span);
@@ -333,9 +353,15 @@ impl Body<'_, '_> {
         self.construct(ty, args, span)
     }
 
-    fn infer_struct(&mut self, decl: &ast::StructDecl, args: &[ast::Arg], span: Span) -> Option<Vec<GenericArg>> {
+    fn infer_struct(
+        &mut self,
+        decl: &ast::StructDecl,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<(Vec<GenericArg>, Vec<Option<Expr>>)> {
         let mut found = HashMap::new();
-        for (index, arg) in args.iter().enumerate() {
+        let mut known = vec![None; args.len()];
+        for (index, (arg, known)) in args.iter().zip(&mut known).enumerate() {
             let field = match &arg.name {
                 Some(name) => decl.fields.iter().find(|field| field.name.name == name.name),
                 None => decl.fields.get(index),
@@ -346,19 +372,20 @@ impl Body<'_, '_> {
                 return None;
             }
             self.match_type(&decl.generics, &field.ty, typed.ty, &mut found, is_literal(&arg.value));
+            *known = Some(typed);
         }
         let all: Option<Vec<GenericArg>> = decl.generics.iter().map(|param| found.get(&param.name.name).copied()).collect();
         if all.is_none() {
             let message = format!("the compile-time arguments of `{}` cannot be inferred", decl.name.name);
             self.report(Diagnostic::new(Code::E0220, span, message).help(format!("say them: `{}::[…](…)`", decl.name.name)));
         }
-        all
+        Some((all?, known))
     }
 
     /// A value of a struct, vector or `dim3` from its parts.
     pub(crate) fn construct(&mut self, ty: TypeId, args: &[ast::Arg], span: Span) -> Expr {
         match *self.checker.types.get(ty) {
-            Type::Struct(id) => self.construct_fields(ty, id, args, span),
+            Type::Struct(id) => self.construct_fields(ty, id, args, Vec::new(), span),
             Type::Vector { element, lanes } => self.construct_vector(ty, TypeTable::scalar(element), lanes, args, span),
             Type::Poison => self.skip_args(args, span),
             _ => {
@@ -391,7 +418,15 @@ impl Body<'_, '_> {
         self.fold(ExprKind::Aggregate(values, (0..u32::from(lanes)).collect()), ty, span)
     }
 
-    fn construct_fields(&mut self, ty: TypeId, id: StructId, args: &[ast::Arg], span: Span) -> Expr {
+    /// `known` are the arguments that inference has typed.
+    fn construct_fields(
+        &mut self,
+        ty: TypeId,
+        id: StructId,
+        args: &[ast::Arg],
+        mut known: Vec<Option<Expr>>,
+        span: Span,
+    ) -> Expr {
         let Some(def) = self.checker.types.struct_def(id).cloned() else { return poison(span) };
         let mut values: Vec<Option<Expr>> = vec![None; def.fields.len()];
         let mut order = Vec::new();
@@ -409,7 +444,7 @@ impl Body<'_, '_> {
             };
             let Some(field) = def.fields.get(index) else { continue };
             let named = self.checker.types.named_field(ty, index).is_none_or(|kind| self.is_of_kind(kind, &arg.value));
-            let value = if named { self.field_value(ty, arg, field.ty) } else { poison(arg.span) };
+            let value = if named { self.field_value(ty, arg, field.ty, &mut known, position) } else { poison(arg.span) };
             sound &= !is_poison(&value);
             let slot = values.get_mut(index);
             if slot.as_ref().is_some_and(|slot| slot.is_some()) {
@@ -453,9 +488,10 @@ impl Body<'_, '_> {
     }
 
     /// The sizes of a `dim3` may be `i32`, as those of a launch.
-    fn field_value(&mut self, ty: TypeId, arg: &ast::Arg, field: TypeId) -> Expr {
+    fn field_value(&mut self, ty: TypeId, arg: &ast::Arg, field: TypeId, known: &mut [Option<Expr>], at: usize) -> Expr {
         if ty != TypeTable::DIM3 {
-            return self.expr_as(&arg.value, field);
+            let value = self.known_or_typed(known, at, &arg.value, field);
+            return self.coerce(value, field, &arg.value);
         }
         let typed = self.expr(&arg.value, Some(TypeTable::U32));
         if typed.ty == TypeTable::I32 {

@@ -588,17 +588,21 @@ impl Body<'_, '_> {
             _ => None,
         });
         let mut element_ty = wanted;
-        let mut typed = Vec::with_capacity(elements.len());
-        // literals take the type of the first element that has one
+        // literals take the type of the first element that has one; an element is typed once, or the time doubles with every level
+        let mut first = None;
         if element_ty.is_none()
-            && let Some(first) = elements.iter().find(|element| !is_literal(element))
+            && let Some((at, element)) = elements.iter().enumerate().find(|(_, element)| !is_literal(element))
         {
-            element_ty = Some(self.expr(first, None).ty).filter(|ty| *ty != TypeTable::POISON);
+            let value = self.expr(element, None);
+            element_ty = Some(value.ty);
+            first = Some((at, value));
         }
-        for element in elements {
-            let value = match element_ty {
-                Some(ty) => self.expr_as(element, ty),
-                None => self.expr(element, None),
+        let mut typed = Vec::with_capacity(elements.len());
+        for (at, element) in elements.iter().enumerate() {
+            let value = match (first.take_if(|(place, _)| *place == at), element_ty) {
+                (Some((_, value)), _) => value,
+                (None, Some(ty)) => self.expr_as(element, ty),
+                (None, None) => self.expr(element, None),
             };
             if is_poison(&value) {
                 return poison(span);
