@@ -109,7 +109,7 @@ impl<'c> Emit<'_, '_, 'c> {
         let builder = self.emitter.builder;
         match param {
             RuntimeParam::Value(ty) => self.passed_param(self.value(arg, span)?, ty),
-            RuntimeParam::Named(kind) => self.passed_param(self.value(arg, span)?, kind.ty()),
+            RuntimeParam::Flags(kind) => self.passed_param(self.value(arg, span)?, kind.ty()),
             RuntimeParam::Out(_)
             | RuntimeParam::OutPointer
             | RuntimeParam::Address

@@ -7,11 +7,13 @@
 //! - `texture`: fetches from textures, reads and writes of surfaces.
 //! - `runtime`: the CUDA runtime calls of device and host code.
 //! - `constants`: `cudaSuccess`, `cudaStreamNonBlocking` and other named values.
+//! - `cuda_enum`: `cudaLimit`, `cudaMemcpyKind` and CUDA's other enumerations.
 //!
 //! How to add one: `docs/adding-a-builtin.md`.
 
 mod cache;
 mod constants;
+mod cuda_enum;
 mod intrinsic;
 mod runtime;
 mod sync;
@@ -19,9 +21,10 @@ mod texture;
 
 pub use cache::CacheHint;
 pub use constants::{
-    BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET,
-    STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text, named_constant, named_constants,
+    NamedConstant, NamedKind, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, cuda_error_name, cuda_error_text,
+    named_constant, named_constants,
 };
+pub use cuda_enum::{BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, CudaEnum};
 pub use intrinsic::{Domain, Intrinsic};
 pub use runtime::{RuntimeFn, RuntimeParam, Side};
 pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};

@@ -2,7 +2,7 @@
 //!
 //! Every call but the ones noted returns `cudaError_t`.
 
-use super::NamedKind;
+use super::{CudaEnum, NamedKind};
 use crate::types::{Predeclared, TypeId, TypeTable};
 
 /// Where a call may stand.
@@ -23,8 +23,8 @@ pub enum Side {
 pub enum RuntimeParam {
     /// A value of this type, converted as an assignment would.
     Value(TypeId),
-    /// One of CUDA's named values: an integer of [`NamedKind::ty`]. A name of another kind is refused.
-    Named(NamedKind),
+    /// Flags, which are an integer of [`NamedKind::ty`]. Flags of another kind are refused.
+    Flags(NamedKind),
     /// An address where the call writes a value of this type: `&s`.
     Out(TypeId),
     /// An address where the call writes a pointer: `&p`, of type `*T` to a pointer in the global space.
@@ -98,17 +98,18 @@ macro_rules! runtime {
 const I32: RuntimeParam = RuntimeParam::Value(TypeTable::I32);
 const U32: RuntimeParam = RuntimeParam::Value(TypeTable::U32);
 const U64: RuntimeParam = RuntimeParam::Value(TypeTable::U64);
-const LIMIT: RuntimeParam = RuntimeParam::Named(NamedKind::Limit);
-const ATTRIBUTE: RuntimeParam = RuntimeParam::Named(NamedKind::Attribute);
-const COPY_KIND: RuntimeParam = RuntimeParam::Named(NamedKind::CopyKind);
-const STREAM_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::StreamFlag);
-const EVENT_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::EventFlag);
-const RECORD_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::RecordFlag);
-const OCCUPANCY_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::OccupancyFlag);
+const LIMIT: RuntimeParam = RuntimeParam::Value(CudaEnum::Limit.ty());
+const ATTRIBUTE: RuntimeParam = RuntimeParam::Value(CudaEnum::DeviceAttr.ty());
+const COPY_KIND: RuntimeParam = RuntimeParam::Value(CudaEnum::MemcpyKind.ty());
+const STREAM_FLAGS: RuntimeParam = RuntimeParam::Flags(NamedKind::StreamFlag);
+const EVENT_FLAGS: RuntimeParam = RuntimeParam::Flags(NamedKind::EventFlag);
+const RECORD_FLAGS: RuntimeParam = RuntimeParam::Flags(NamedKind::RecordFlag);
+const OCCUPANCY_FLAGS: RuntimeParam = RuntimeParam::Flags(NamedKind::OccupancyFlag);
 const STREAM: RuntimeParam = RuntimeParam::Value(TypeTable::STREAM);
 const EVENT: RuntimeParam = RuntimeParam::Value(TypeTable::EVENT);
 const ERROR: RuntimeParam = RuntimeParam::Value(TypeTable::CUDA_ERROR);
 const OUT_I32: RuntimeParam = RuntimeParam::Out(TypeTable::I32);
+const OUT_CACHE: RuntimeParam = RuntimeParam::Out(CudaEnum::FuncCache.ty());
 const OUT_U64: RuntimeParam = RuntimeParam::Out(TypeTable::U64);
 const OUT_F32: RuntimeParam = RuntimeParam::Out(TypeTable::F32);
 const OUT_STREAM: RuntimeParam = RuntimeParam::Out(TypeTable::STREAM);
@@ -118,7 +119,7 @@ const EXTENT: RuntimeParam = RuntimeParam::Struct(Predeclared::Extent);
 const PARMS_3D: RuntimeParam = RuntimeParam::InStruct(Predeclared::Memcpy3DParms);
 const ARRAY: RuntimeParam = RuntimeParam::Value(TypeTable::CUDA_ARRAY);
 const OUT_ARRAY: RuntimeParam = RuntimeParam::Out(TypeTable::CUDA_ARRAY);
-const ARRAY_FLAGS: RuntimeParam = RuntimeParam::Named(NamedKind::ArrayFlag);
+const ARRAY_FLAGS: RuntimeParam = RuntimeParam::Flags(NamedKind::ArrayFlag);
 const CHANNELS: RuntimeParam = RuntimeParam::Description(Predeclared::ChannelFormatDesc);
 const OUT_CHANNELS: RuntimeParam = RuntimeParam::OutStruct(Predeclared::ChannelFormatDesc);
 const RESOURCE: RuntimeParam = RuntimeParam::Description(Predeclared::ResourceDesc);
@@ -146,7 +147,7 @@ runtime! {
     GetDeviceCount "cudaGetDeviceCount" Both (OUT_I32) -> CUDA_ERROR "how many devices there are";
     DeviceGetAttribute "cudaDeviceGetAttribute" Both (OUT_I32, ATTRIBUTE, I32) -> CUDA_ERROR "one attribute of a device";
     DeviceGetLimit "cudaDeviceGetLimit" Both (OUT_U64, LIMIT) -> CUDA_ERROR "a limit in force";
-    DeviceGetCacheConfig "cudaDeviceGetCacheConfig" Both (OUT_I32) -> CUDA_ERROR "the preferred cache configuration";
+    DeviceGetCacheConfig "cudaDeviceGetCacheConfig" Both (OUT_CACHE) -> CUDA_ERROR "the preferred cache configuration";
     RuntimeGetVersion "cudaRuntimeGetVersion" Both (OUT_I32) -> CUDA_ERROR "the runtime's version; device code sees a constant (6000 seen on an H200)";
     Malloc "cudaMalloc" Both (OutPointer, Size) -> CUDA_ERROR "device memory; in device code from the heap of cudaLimitMallocHeapSize";
     Free "cudaFree" Both (Address) -> CUDA_ERROR "gives memory of cudaMalloc back";

@@ -1,7 +1,7 @@
 //! Texture fetches, and reads and writes of surfaces (CUDA programming guide, "Texture and Surface Memory").
 
-use super::constants::BOUNDARY_TRAP;
-use super::{NamedKind, RuntimeFn};
+use super::cuda_enum::BOUNDARY_TRAP;
+use super::{CudaEnum, RuntimeFn};
 use crate::types::{Float, Int, Scalar, Type, TypeId, TypeTable};
 
 /// How an element is reached.
@@ -22,7 +22,7 @@ pub enum TexelAccess {
 /// What the last operand of some accesses chooses: a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TexelChoice {
-    /// What happens outside of a surface: [`NamedKind::BoundaryMode`].
+    /// What happens outside of a surface: [`CudaEnum::SurfaceBoundaryMode`].
     Boundary,
     /// Which component is gathered: 0 to 3.
     Component,
@@ -172,12 +172,12 @@ impl TexelChoice {
         }
     }
 
-    /// The named values that say it, if there are any.
+    /// The type that it has in source.
     #[must_use]
-    pub const fn named(self) -> Option<NamedKind> {
+    pub const fn ty(self) -> TypeId {
         match self {
-            Self::Boundary => Some(NamedKind::BoundaryMode),
-            Self::Component => None,
+            Self::Boundary => CudaEnum::SurfaceBoundaryMode.ty(),
+            Self::Component => TypeTable::I32,
         }
     }
 }

@@ -104,6 +104,7 @@ codes! {
     E0233 "declaration is not allowed here";
     E0234 "host code and device code are mixed up";
     E0240 "accesses would no longer be `volatile`";
+    E0241 "a named value of another kind";
     W0201 "division by zero";
     W0202 "shift by the width or more, where the values are known";
     W0203 "signed overflow, where the values are known";

@@ -443,8 +443,7 @@ impl Body<'_, '_> {
                 continue;
             };
             let Some(field) = def.fields.get(index) else { continue };
-            let named = self.checker.types.named_field(ty, index).is_none_or(|kind| self.is_of_kind(kind, &arg.value));
-            let value = if named { self.field_value(ty, arg, field.ty, &mut known, position) } else { poison(arg.span) };
+            let value = self.field_value(ty, arg, field.ty, &mut known, position);
             sound &= !is_poison(&value);
             let slot = values.get_mut(index);
             if slot.as_ref().is_some_and(|slot| slot.is_some()) {

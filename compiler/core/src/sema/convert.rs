@@ -1,6 +1,7 @@
 //! Conversions: implicit ones, which lose nothing, and `as`.
 
 use super::body::{Body, is_poison, poison};
+use crate::builtins::CudaEnum;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, CastKind};
 use crate::source::Span;
@@ -76,6 +77,9 @@ impl Body<'_, '_> {
                 return diagnostic.note("memory spaces do not overlap: no conversion makes one into the other (guide 4.18.3)");
             }
         }
+        if let Some(diagnostic) = self.wrong_member(from, to, source) {
+            return diagnostic;
+        }
         let message = if from == TypeTable::VOID {
             "this gives no value".to_owned()
         } else {
@@ -91,15 +95,16 @@ impl Body<'_, '_> {
         if self.cast_kind(from, to).is_none() || from == to {
             return diagnostic;
         }
+        // a member of one enumeration of CUDA is never meant as one of another
+        if [from, to].iter().all(|ty| matches!(self.checker.types.get(*ty), Type::Enum(id) if CudaEnum::from_id(*id).is_some())) {
+            return diagnostic;
+        }
         // reading a pointee as another type is almost never what was meant
         let reinterprets = |ty| self.checker.types.pointee(ty).is_some_and(|(_, pointee, _)| pointee != TypeTable::VOID);
         if reinterprets(from) && reinterprets(to) {
             return diagnostic;
         }
         let text = self.text(source.span);
-        if to == TypeTable::CUDA_ERROR && text == "0" {
-            return diagnostic.fix("no error has a name", source.span, "cudaSuccess");
-        }
         let text = if needs_parens(source) { format!("({text})") } else { text };
         if to == TypeTable::BOOL {
             return diagnostic.fix("compare it", source.span, format!("{text} != 0"));

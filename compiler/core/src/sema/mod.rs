@@ -8,6 +8,7 @@
 //! - `expr`: operators, literals; `convert`: implicit and explicit conversions
 //! - `call`: calls, construction of values, inference of compile-time arguments
 //! - `builtin`: calls of builtins; `format`: printf formats
+//! - `named`: CUDA's named values in the place of others
 //! - `runtime`: calls of the CUDA runtime; `texture`: accesses to textures and surfaces
 //! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1); `hints`: `@merge` and `@inline_below`
 //! - `consts`: evaluation at compile time
@@ -29,6 +30,7 @@ mod functions;
 mod hints;
 mod items;
 mod launch;
+mod named;
 mod runtime;
 mod sides;
 mod stmt;
@@ -48,7 +50,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 pub use attributes::attribute_names;
-pub use types::TYPE_NAMES;
+pub use types::type_names;
 
 /// What changes the meaning of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

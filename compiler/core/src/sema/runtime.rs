@@ -2,9 +2,7 @@
 
 use super::body::{Body, is_poison, poison};
 use super::sides::Place as SidePlace;
-use crate::builtins::{
-    NamedKind, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side, named_constant, named_constants,
-};
+use crate::builtins::{CudaEnum, NamedKind, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
 use crate::source::Span;
@@ -19,7 +17,7 @@ fn defaults(call: RuntimeFn, types: &mut TypeTable) -> Vec<Const> {
         RuntimeFn::OccupancyMaxPotentialBlockSize => vec![Const::u64(0), Const::bits(TypeTable::I32, 0)],
         RuntimeFn::MallocArray => vec![Const::u64(0), default_flags()],
         RuntimeFn::Malloc3DArray => vec![default_flags()],
-        RuntimeFn::Memcpy2DArrayToArray => vec![Const::bits(TypeTable::I32, DEVICE_TO_DEVICE)],
+        RuntimeFn::Memcpy2DArrayToArray => vec![Const::bits(CudaEnum::MemcpyKind.ty(), DEVICE_TO_DEVICE)],
         RuntimeFn::Memcpy2DToArrayAsync | RuntimeFn::Memcpy2DFromArrayAsync => vec![Const::bits(TypeTable::STREAM, 0)],
         // read by points, with the elements' own type, at coordinates that count elements
         RuntimeFn::CreateTextureObject => vec![Const::zero(types.predeclared(Predeclared::TextureDesc))],
@@ -114,7 +112,7 @@ impl Body<'_, '_> {
         match param {
             RuntimeParam::Value(TypeTable::STREAM) => self.stream_arg(&arg.value),
             RuntimeParam::Value(ty) => self.expr_as(&arg.value, ty),
-            RuntimeParam::Named(kind) => self.named_value(kind, arg),
+            RuntimeParam::Flags(kind) => self.flags(kind, arg),
             RuntimeParam::Size => match self.integer(&arg.value, "a size is an integer") {
                 Some(size) => self.cast_int(size, TypeTable::U64),
                 None => poison(arg.span),
@@ -153,33 +151,15 @@ impl Body<'_, '_> {
         }
     }
 
-    /// One of CUDA's named values, or a number. All kinds are integers, so a name of the wrong kind would go unseen.
-    fn named_value(&mut self, kind: NamedKind, arg: &ast::Arg) -> Expr {
-        if self.is_of_kind(kind, &arg.value) { self.expr_as(&arg.value, kind.ty()) } else { poison(arg.span) }
-    }
-
-    /// Whether an expression is not a named value of another kind; a message when it is. Of arrays, every element is looked at.
-    pub(super) fn is_of_kind(&mut self, kind: NamedKind, value: &ast::Expr) -> bool {
-        match &value.without_parens().kind {
-            ast::ExprKind::Array(elements) => return elements.iter().all(|element| self.is_of_kind(kind, element)),
-            ast::ExprKind::Repeat { value, .. } => return self.is_of_kind(kind, value),
-            _ => {}
+    /// Flags, by name or as a number.
+    fn flags(&mut self, kind: NamedKind, arg: &ast::Arg) -> Expr {
+        match self.wrong_flag(kind, &arg.value) {
+            Some(diagnostic) => {
+                self.report(diagnostic);
+                poison(arg.span)
+            }
+            None => self.expr_as(&arg.value, kind.ty()),
         }
-        let name = value.without_parens().as_ident().map(|ident| ident.name.as_str());
-        let name = name.filter(|name| self.find(name).is_none() && self.checker.items.find(name).is_none());
-        let Some(constant) =
-            name.and_then(named_constant).filter(|constant| constant.kind != kind && constant.ty() == kind.ty())
-        else {
-            return true;
-        };
-        let message = format!("`{}` is {}, and {} is needed here", constant.name, constant.kind.describe(), kind.describe());
-        let diagnostic = Diagnostic::new(Code::E0203, value.span, message);
-        let example = named_constants().find(|constant| constant.kind == kind);
-        self.report(match example {
-            Some(example) => diagnostic.help(format!("for example `{}`", example.name)),
-            None => diagnostic,
-        });
-        false
     }
 
     /// A structure that a host call reads: `&desc`, or the value itself.

@@ -57,16 +57,10 @@ impl Body<'_, '_> {
         let Some(arg) = arg else {
             return super::expr::const_expr(Const::bits(TypeTable::I32, u64::from(choice.default_value())), span);
         };
-        let named = choice.named();
-        if let Some(kind) = named
-            && !self.is_of_kind(kind, &arg.value)
-        {
-            return poison(arg.span);
-        }
-        let Some(value) = self.constant(&arg.value, Some(TypeTable::I32)) else { return poison(arg.span) };
-        if !value.as_bits().is_some_and(|bits| choice.has(bits)) {
-            let message =
-                format!("`{}` has no such {}", op.name(), if named.is_some() { "boundary mode" } else { "component" });
+        let Some(value) = self.constant(&arg.value, Some(choice.ty())) else { return poison(arg.span) };
+        let Some(bits) = value.as_bits().filter(|bits| choice.has(*bits)) else {
+            let boundary = choice == TexelChoice::Boundary;
+            let message = format!("`{}` has no such {}", op.name(), if boundary { "boundary mode" } else { "component" });
             let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
             self.report(diagnostic.help(match choice {
                 TexelChoice::Boundary => {
@@ -75,8 +69,9 @@ impl Body<'_, '_> {
                 TexelChoice::Component => "the components are 0 to 3",
             }));
             return poison(arg.span);
-        }
-        super::expr::const_expr(value, arg.span)
+        };
+        // in the IR it is a number, a part of the instruction
+        super::expr::const_expr(Const::bits(TypeTable::I32, bits), arg.span)
     }
 
     /// `cudaCreateChannelDesc::[f32x4]()`, or CUDA's other form with the bits of four channels and their kind.

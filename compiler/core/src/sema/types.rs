@@ -4,6 +4,7 @@ use super::attributes::Target;
 use super::body::Body;
 use super::items::{ItemId, twice};
 use super::{Env, GenericArg, Progress, State, suggest};
+use crate::builtins::CudaEnum;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -27,6 +28,9 @@ pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> 
     }
     if let Some(structure) = Predeclared::from_name(name) {
         return Some(types.predeclared(structure));
+    }
+    if let Some(found) = CudaEnum::from_name(name) {
+        return Some(found.ty());
     }
     Some(match name {
         "void" => TypeTable::VOID,
@@ -56,8 +60,7 @@ fn scalar_type(name: &str) -> Option<Scalar> {
         .or_else(|| Float::ALL.into_iter().find(|float| float.name() == name).map(Scalar::Float))
 }
 
-/// The built-in types that are offered to who writes a name; of vectors those that are common.
-pub const TYPE_NAMES: &[&str] = &[
+const TYPE_NAMES: &[&str] = &[
     "bool",
     "i8",
     "i16",
@@ -97,6 +100,11 @@ pub const TYPE_NAMES: &[&str] = &[
     "cudaResourceDesc",
     "cudaTextureDesc",
 ];
+
+/// The built-in types that are offered to who writes a name; of vectors those that are common.
+pub fn type_names() -> impl Iterator<Item = &'static str> {
+    TYPE_NAMES.iter().copied().chain(CudaEnum::ALL.iter().map(|found| found.name()))
+}
 
 /// What people write for our types.
 const FOREIGN_TYPES: &[(&str, &str)] = &[
@@ -254,7 +262,9 @@ impl Body<'_, '_> {
     fn unknown_type(&mut self, name: &str, span: Span) {
         let mut diagnostic = Diagnostic::new(Code::E0205, span, format!("type `{name}` is not declared"));
         let foreign = FOREIGN_TYPES.iter().find(|(foreign, _)| *foreign == name).map(|(_, ours)| *ours);
-        let near = foreign.or_else(|| suggest::nearest(name, TYPE_NAMES.iter().copied().chain(self.checker.items.names())));
+        let mut known: Vec<&str> = type_names().collect();
+        known.extend(self.checker.items.names());
+        let near = foreign.or_else(|| suggest::nearest(name, known));
         if let Some(near) = near {
             let text =
                 if foreign.is_some() { format!("it is called `{near}` here") } else { format!("did you mean `{near}`?") };

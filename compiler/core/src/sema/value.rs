@@ -4,7 +4,7 @@ use super::body::{Body, Symbol, is_poison, poison};
 use super::expr::{const_expr, lane_index};
 use super::items::ItemId;
 use super::{GenericArg, suggest};
-use crate::builtins::{Register, named_constant, named_constants};
+use crate::builtins::{CudaEnum, Register, named_constant, named_constants};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Const, ConstValue, Global, GlobalId};
 use crate::source::Span;
@@ -209,15 +209,17 @@ impl Body<'_, '_> {
     }
 
     fn enum_member(&mut self, qualifier: &ast::Ident, member: &ast::Ident, span: Span) -> Expr {
-        let found = self.checker.items.find(&qualifier.name);
-        let Some((id, ast::Item { kind: ast::ItemKind::Enum(_), .. })) = found else {
-            if !self.checker.items.is_damaged(&qualifier.name) {
-                let message = format!("`{}` is not an enumeration", qualifier.name);
-                self.report(Diagnostic::new(Code::E0205, qualifier.span, message));
+        let ty = match (self.checker.items.find(&qualifier.name), CudaEnum::from_name(&qualifier.name)) {
+            (Some((id, ast::Item { kind: ast::ItemKind::Enum(_), .. })), _) => self.checker.enum_type(id),
+            (None, Some(found)) => found.ty(),
+            _ => {
+                if !self.checker.items.is_damaged(&qualifier.name) {
+                    let message = format!("`{}` is not an enumeration", qualifier.name);
+                    self.report(Diagnostic::new(Code::E0205, qualifier.span, message));
+                }
+                return poison(span);
             }
-            return poison(span);
         };
-        let ty = self.checker.enum_type(id);
         let Type::Enum(eid) = self.checker.types.get(ty) else { return poison(span) };
         let variants = self.checker.types.enum_def(*eid).map(|def| def.variants.clone()).unwrap_or_default();
         if let Some((_, bits)) = variants.iter().find(|(name, _)| *name == member.name) {

@@ -11,6 +11,7 @@ mod predeclared;
 
 pub use predeclared::Predeclared;
 
+use crate::builtins::CudaEnum;
 use crate::source::Span;
 use layout::{Layout, PointerWidth};
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ pub struct TypeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StructId(pub u32);
 
-/// An enumeration of one [`TypeTable`].
+/// An enumeration of one [`TypeTable`]. The first ones are those of [`CudaEnum::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnumId(pub u32);
 
@@ -211,7 +212,9 @@ macro_rules! well_known {
             $($(#[$doc])* pub const $name: TypeId = TypeId($index);)*
 
             fn well_known() -> Vec<Type> {
-                vec![$($value,)*]
+                let mut types = vec![$($value,)*];
+                types.extend(CudaEnum::ALL.iter().skip(1).map(|found| Type::Enum(found.id())));
+                types
             }
         }
     };
@@ -266,6 +269,8 @@ well_known! {
     VOID_POINTER = 22 Type::Pointer { space: Space::Generic, pointee: TypeTable::VOID, constant: false, volatile: false };
     /// `cudaArray_t`
     CUDA_ARRAY = 23 Type::CudaArray;
+    /// The first of [`CudaEnum::ALL`], whose types follow each other
+    CUDA_ENUMS = 24 Type::Enum(EnumId(0));
 }
 
 impl Default for TypeTable {
@@ -279,7 +284,7 @@ impl Default for TypeTable {
             align: 0,
             span: Span::default(),
         };
-        Self { types, ids, structs: vec![dim3], sealed: Vec::new(), enums: Vec::new() }
+        Self { types, ids, structs: vec![dim3], sealed: Vec::new(), enums: CudaEnum::ALL.iter().map(|found| found.definition()).collect() }
     }
 }
 

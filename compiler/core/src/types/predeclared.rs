@@ -3,7 +3,7 @@
 //! A table gets one of them when a program first names it, so that programs that use none are as they would be without.
 
 use super::{Field, StructDef, Type, TypeId, TypeTable};
-use crate::builtins::NamedKind;
+use crate::builtins::CudaEnum;
 use crate::source::Span;
 
 /// A structure of the CUDA runtime.
@@ -28,8 +28,8 @@ pub enum Predeclared {
     TextureDesc,
 }
 
-/// The type of a field: `size_t`, `int`, `unsigned`, `float`, an address, an array, a handle of an array of the runtime, an integer that has
-/// named values, an array of three of those, or another of these structures.
+/// The type of a field: `size_t`, `int`, `unsigned`, `float`, an address, an array, a handle of an array of the runtime, an
+/// enumeration, an array of three of those, or another of these structures.
 #[derive(Clone, Copy)]
 enum Part {
     Size,
@@ -40,8 +40,8 @@ enum Part {
     Ints(u64),
     Floats(u64),
     Array,
-    Named(NamedKind),
-    ThreeNamed(NamedKind),
+    Enum(CudaEnum),
+    ThreeEnum(CudaEnum),
     Struct(Predeclared),
 }
 
@@ -61,10 +61,10 @@ impl Part {
             Self::Float => Shape::Scalar(TypeTable::F32),
             Self::Address => Shape::Scalar(TypeTable::VOID_POINTER),
             Self::Array => Shape::Scalar(TypeTable::CUDA_ARRAY),
-            Self::Named(kind) => Shape::Scalar(kind.ty()),
+            Self::Enum(found) => Shape::Scalar(found.ty()),
             Self::Ints(len) => Shape::Array(TypeTable::I32, len),
             Self::Floats(len) => Shape::Array(TypeTable::F32, len),
-            Self::ThreeNamed(kind) => Shape::Array(kind.ty(), 3),
+            Self::ThreeEnum(found) => Shape::Array(found.ty(), 3),
             Self::Struct(inner) => Shape::Struct(inner),
         }
     }
@@ -117,7 +117,7 @@ impl Predeclared {
                 ("dstPos", Part::Struct(Self::Pos)),
                 ("dstPtr", Part::Struct(Self::PitchedPtr)),
                 ("extent", Part::Struct(Self::Extent)),
-                ("kind", Part::Named(NamedKind::CopyKind)),
+                ("kind", Part::Enum(CudaEnum::MemcpyKind)),
             ],
             Self::FuncAttributes => &[
                 ("sharedSizeBytes", Part::Size),
@@ -143,10 +143,10 @@ impl Predeclared {
                 ("y", Part::Int),
                 ("z", Part::Int),
                 ("w", Part::Int),
-                ("f", Part::Named(NamedKind::ChannelKind)),
+                ("f", Part::Enum(CudaEnum::ChannelFormatKind)),
             ],
             Self::ResourceDesc => &[
-                ("resType", Part::Named(NamedKind::ResourceType)),
+                ("resType", Part::Enum(CudaEnum::ResourceType)),
                 ("array", Part::Array),
                 ("devPtr", Part::Address),
                 ("desc", Part::Struct(Self::ChannelFormatDesc)),
@@ -156,14 +156,14 @@ impl Predeclared {
                 ("pitchInBytes", Part::Size),
             ],
             Self::TextureDesc => &[
-                ("addressMode", Part::ThreeNamed(NamedKind::AddressMode)),
-                ("filterMode", Part::Named(NamedKind::FilterMode)),
-                ("readMode", Part::Named(NamedKind::ReadMode)),
+                ("addressMode", Part::ThreeEnum(CudaEnum::TextureAddressMode)),
+                ("filterMode", Part::Enum(CudaEnum::TextureFilterMode)),
+                ("readMode", Part::Enum(CudaEnum::TextureReadMode)),
                 ("sRGB", Part::Int),
                 ("borderColor", Part::Floats(4)),
                 ("normalizedCoords", Part::Int),
                 ("maxAnisotropy", Part::Unsigned),
-                ("mipmapFilterMode", Part::Named(NamedKind::FilterMode)),
+                ("mipmapFilterMode", Part::Enum(CudaEnum::TextureFilterMode)),
                 ("mipmapLevelBias", Part::Float),
                 ("minMipmapLevelClamp", Part::Float),
                 ("maxMipmapLevelClamp", Part::Float),
@@ -209,16 +209,6 @@ impl TypeTable {
             && def.align == 0
             && def.fields.len() == parts.len()
             && def.fields.iter().zip(parts).all(|(field, (name, part))| field.name == *name && self.is_part(field.ty, *part))
-    }
-
-    /// The named values that a field of a structure of the CUDA runtime holds, itself or as an array; none for other fields.
-    #[must_use]
-    pub fn named_field(&self, ty: TypeId, field: usize) -> Option<NamedKind> {
-        let which = Predeclared::ALL.into_iter().find(|which| self.is_predeclared(ty, *which))?;
-        match which.fields().get(field)?.1 {
-            Part::Named(kind) | Part::ThreeNamed(kind) => Some(kind),
-            _ => None,
-        }
     }
 
     fn is_part(&self, ty: TypeId, part: Part) -> bool {

@@ -308,7 +308,7 @@ impl Verifier<'_> {
         let types = &self.module.types;
         let fits = match param {
             RuntimeParam::Value(wanted) => ty == wanted,
-            RuntimeParam::Named(kind) => ty == kind.ty(),
+            RuntimeParam::Flags(kind) => ty == kind.ty(),
             RuntimeParam::Out(wanted) => types.pointee(ty).is_some_and(|(_, pointee, constant)| pointee == wanted && !constant),
             RuntimeParam::OutPointer => types.pointee(ty).is_some_and(|(_, pointee, constant)| {
                 !constant && matches!(types.get(pointee), Type::Pointer { space: Space::Global | Space::Generic, .. })

@@ -3,6 +3,7 @@
 use super::MOST_DEPTH;
 use super::lex::Token;
 use super::parse::{Parser, Result, block_number};
+use crate::builtins::CudaEnum;
 use crate::types::{EnumDef, EnumId, Field, Float, Int, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
 
 /// Names of built-in types.
@@ -39,6 +40,9 @@ fn builtin(name: &str) -> Option<Type> {
     }
     if let Some((_, id)) = NAMED.iter().find(|(known, _)| *known == name) {
         return Some(TypeTable::new().get(*id).clone());
+    }
+    if let Some(found) = CudaEnum::from_name(name) {
+        return Some(Type::Enum(found.id()));
     }
     let (element, lanes) = name.rsplit_once('x')?;
     Some(Type::Vector { element: scalar(element)?, lanes: lanes.parse().ok()? })

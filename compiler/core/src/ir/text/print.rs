@@ -2,6 +2,7 @@
 
 use super::is_identifier;
 use crate::ir::{Const, ConstValue, Function, FunctionId, FunctionKind, GlobalId, Inline, Local, LocalId, Module};
+use crate::builtins::CudaEnum;
 use crate::source::Span;
 use crate::types::{EnumId, Float, Int, Space, StructId, Type, TypeId, TypeTable};
 use std::fmt::Write;
@@ -42,7 +43,7 @@ impl Printer<'_> {
         for index in 1..types.structs().len() {
             self.structure(StructId(u32::try_from(index).unwrap_or(u32::MAX)));
         }
-        for index in 0..types.enums().len() {
+        for index in CudaEnum::ALL.len()..types.enums().len() {
             self.enumeration(EnumId(u32::try_from(index).unwrap_or(u32::MAX)));
         }
         for index in 0..self.module.globals.len() {
@@ -134,7 +135,7 @@ impl Printer<'_> {
     fn type_name(&mut self, name: &str, mark: &str, index: u32) {
         let types = &self.module.types;
         let structs = types.structs().iter().filter(|def| def.name == name).count();
-        let enums = types.enums().iter().filter(|def| def.name == name).count();
+        let enums = types.enums().iter().skip(CudaEnum::ALL.len()).filter(|def| def.name == name).count();
         let quoted = !is_identifier(name) || super::parse_types::is_reserved(name);
         if quoted {
             self.string(name)

@@ -3,6 +3,7 @@
 use crate::ir::{
     Access, Const, Function, FunctionId, Global, GlobalId, Module, Operand, PlaceBase, StatementKind, TerminatorKind,
 };
+use crate::builtins::CudaEnum;
 use crate::source::Span;
 use crate::types::{EnumDef, StructDef, StructId, Type, TypeId, TypeTable};
 use std::collections::HashMap;
@@ -73,7 +74,7 @@ impl Graft<'_> {
             Type::Array { element, len } => Type::Array { element: self.ty(element), len },
             Type::Unsized { element } => Type::Unsized { element: self.ty(element) },
             Type::Struct(id) => Type::Struct(self.structure(id)),
-            Type::Enum(id) => {
+            Type::Enum(id) if CudaEnum::from_id(id).is_none() => {
                 let none =
                     || EnumDef { name: String::new(), repr: crate::types::Int::I32, variants: Vec::new(), span: self.span };
                 let def = self.from.enum_def(id).cloned().unwrap_or_else(none);

@@ -4,7 +4,7 @@
 //! gives the most threads at once on a multiprocessor is the answer, with as many blocks as fill all multiprocessors.
 
 use super::code::Code;
-use crate::builtins::{RuntimeFn, named_constant};
+use crate::builtins::{CudaEnum, RuntimeFn, named_constant};
 use crate::ir::{
     BinaryOp, Const, Function, FunctionBuilder, FunctionId, FunctionKind, LocalId, Module, Operand, Place, Projection, Rvalue,
     StatementKind,
@@ -168,7 +168,7 @@ impl Helper<'_> {
 
     fn attribute(&mut self, name: &str, device: &Operand) -> Operand {
         let value = named_constant(name).map_or(0, |constant| constant.value);
-        let which = Operand::from(Const::bits(I32, u64::from(value)));
+        let which = Operand::from(Const::bits(CudaEnum::DeviceAttr.ty(), u64::from(value)));
         self.call(RuntimeFn::DeviceGetAttribute, vec![self.slot.clone(), which, device.clone()]);
         self.answer()
     }
