@@ -9,8 +9,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam, Side,
-    TextureOp, WarpOp, named_constants,
+    AtomicOp, BarrierOp, CacheHint, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam,
+    Side, TexelChoice, TextureOp, WarpOp, named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::lower::{self, LowerOptions};
@@ -273,7 +273,10 @@ fn textures() -> String {
         if op.is_write() {
             args.insert(0, "value".to_owned());
         }
-        args.extend(op.choice().map(|choice| choice.named().map_or("component", |kind| kind.cuda_type()).to_owned()));
+        args.extend(op.choice().map(|choice| match choice {
+            TexelChoice::Boundary => types.display(choice.ty()),
+            TexelChoice::Component => "component".to_owned(),
+        }));
         row(&mut out, &[&format!("`{}`", op.name()), &format!("`{}`", args.join(", ")), op.doc()]);
     }
     out
@@ -288,7 +291,7 @@ fn runtime() -> String {
             .iter()
             .map(|param| match param {
                 RuntimeParam::Value(ty) => types.display(*ty),
-                RuntimeParam::Named(kind) => kind.cuda_type().to_owned(),
+                RuntimeParam::Flags(_) => "flags".to_owned(),
                 RuntimeParam::Out(ty) => format!("&{}", types.display(*ty)),
                 RuntimeParam::OutPointer => "&pointer".to_owned(),
                 RuntimeParam::Address => "address".to_owned(),
@@ -310,6 +313,15 @@ fn runtime() -> String {
         let result =
             if call.result() == TypeTable::VOID { "none".to_owned() } else { format!("`{}`", types.display(call.result())) };
         row(&mut out, &[&format!("`{}({})`", call.name(), params.join(", ")), side, &result, call.doc()]);
+    }
+    out
+}
+
+/// CUDA's enumerations.
+fn enumerations() -> String {
+    let mut out = head(&["type", "members"]);
+    for found in CudaEnum::ALL {
+        row(&mut out, &[&format!("`{}`", found.name()), constants(NamedKind::Enum(*found)).trim_end()]);
     }
     out
 }
@@ -384,16 +396,7 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "record-flags", constants(NamedKind::RecordFlag)),
         ("language.md", "occupancy-flags", constants(NamedKind::OccupancyFlag)),
         ("language.md", "array-flags", constants(NamedKind::ArrayFlag)),
-        ("language.md", "channel-kinds", constants(NamedKind::ChannelKind)),
-        ("language.md", "resource-types", constants(NamedKind::ResourceType)),
-        ("language.md", "address-modes", constants(NamedKind::AddressMode)),
-        ("language.md", "filter-modes", constants(NamedKind::FilterMode)),
-        ("language.md", "read-modes", constants(NamedKind::ReadMode)),
-        ("language.md", "boundary-modes", constants(NamedKind::BoundaryMode)),
-        ("language.md", "limits", constants(NamedKind::Limit)),
-        ("language.md", "copy-kinds", constants(NamedKind::CopyKind)),
-        ("language.md", "cache", constants(NamedKind::Cache)),
-        ("language.md", "attributes", constants(NamedKind::Attribute)),
+        ("language.md", "enumerations", enumerations()),
         ("language.md", "errors", constants(NamedKind::Error)),
         ("architecture.md", "edges", edges()),
         ("error-index.md", "codes", codes()),

@@ -118,7 +118,9 @@ fn names(analysis: &Analysis, offset: u32) -> Vec<CompletionItem> {
         let name = register.name();
         entry(name.split('.').next().unwrap_or(name), CompletionItemKind::CONSTANT, "special register")
     }));
-    list.extend(named_constants().map(|constant| entry(constant.name, CompletionItemKind::CONSTANT, &constant.kind.describe())));
+    list.extend(
+        named_constants().map(|constant| entry(constant.name, CompletionItemKind::CONSTANT, &constant.kind.describe())),
+    );
     list.extend(words(FUNCTIONS.split(' '), function));
     list.extend(words(sema::type_names().chain(["void"]), CompletionItemKind::CLASS));
     list.extend(words(syntax::keywords().chain(["null"]), CompletionItemKind::KEYWORD));

@@ -146,7 +146,7 @@ fn builtin(name: &str) -> Option<String> {
         return Some(code(op.name()) + op.doc());
     }
     if let Some(constant) = named_constant(name) {
-        return Some(code(&format!("{name} = {}", constant.value)));
+        return Some(code(&format!("{name} = {}", constant.value)) + &constant.kind.describe());
     }
     Register::from_name(name).map(|register| code(&format!("{}: a special register", register.name())))
 }

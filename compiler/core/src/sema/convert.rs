@@ -96,13 +96,17 @@ impl Body<'_, '_> {
             return diagnostic;
         }
         // a member of one enumeration of CUDA is never meant as one of another
-        if [from, to].iter().all(|ty| matches!(self.checker.types.get(*ty), Type::Enum(id) if CudaEnum::from_id(*id).is_some())) {
+        if [from, to].iter().all(|ty| matches!(self.checker.types.get(*ty), Type::Enum(id) if CudaEnum::from_id(*id).is_some()))
+        {
             return diagnostic;
         }
         // reading a pointee as another type is almost never what was meant
         let reinterprets = |ty| self.checker.types.pointee(ty).is_some_and(|(_, pointee, _)| pointee != TypeTable::VOID);
         if reinterprets(from) && reinterprets(to) {
             return diagnostic;
+        }
+        if let Some(name) = self.named_literal(source, to) {
+            return diagnostic.fix("this value has a name", source.span, name);
         }
         let text = self.text(source.span);
         let text = if needs_parens(source) { format!("({text})") } else { text };

@@ -381,6 +381,11 @@ impl Body<'_, '_> {
             return result;
         }
         let (left_ty, right_ty) = (left.ty, right.ty);
+        let named = |ty| matches!(self.checker.types.get(ty), Type::Enum(_) | Type::CudaError);
+        if named(left_ty) || named(right_ty) {
+            self.bad_operator(op.symbol(), op_span, left_ty, Some(right_ty));
+            return poison(span);
+        }
         let Some((left, right)) = self.unify(left, right) else {
             self.mismatched_operands(op, op_span, (lhs, left_ty), (rhs, right_ty));
             return poison(span);
@@ -560,6 +565,14 @@ impl Body<'_, '_> {
         let mut diagnostic = Diagnostic::new(Code::E0208, span, format!("`{op}` does not work on {types}"));
         if left == TypeTable::BOOL && matches!(op, "+" | "-" | "*") {
             diagnostic = diagnostic.help("convert first: `flag as i32`");
+        }
+        let named = [Some(left), right].into_iter().flatten().find_map(|ty| match self.checker.types.get(ty) {
+            Type::Enum(_) | Type::CudaError => self.checker.types.as_int(ty),
+            _ => None,
+        });
+        if let Some(int) = named {
+            diagnostic = diagnostic
+                .help(format!("members have names, but no order and no arithmetic: convert first, `value as {}`", int.name()));
         }
         self.report(diagnostic);
     }

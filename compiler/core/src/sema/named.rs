@@ -61,10 +61,15 @@ impl Body<'_, '_> {
             let message = format!("`{}` is wanted, this is `{}`", self.show(to), self.show(from));
             return Some(with_example(Diagnostic::new(Code::E0241, value.span, message), wanted));
         }
-        let ast::ExprKind::Int { value: number, .. } = &value.without_parens().kind else { return None };
-        let member = named_constants().find(|constant| constant.kind == wanted && u128::from(constant.value) == u128::from(*number))?;
-        let message = format!("`{}` is wanted, this is `{}`", self.show(to), self.show(from));
-        Some(Diagnostic::new(Code::E0203, value.span, message).fix("this value has a name", value.span, member.name))
+        None
+    }
+
+    /// The named value that a literal stands for, where such a value of this type is wanted: `cudaSuccess` for 0.
+    pub(super) fn named_literal(&self, literal: &ast::Expr, wanted: TypeId) -> Option<&'static str> {
+        let kind = kind_of(&self.checker.types, wanted)?;
+        let ast::ExprKind::Int { value, .. } = &literal.without_parens().kind else { return None };
+        let mut constants = named_constants();
+        constants.find(|constant| constant.kind == kind && u64::from(constant.value) == *value).map(|constant| constant.name)
     }
 }
 

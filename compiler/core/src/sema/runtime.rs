@@ -8,7 +8,7 @@ use crate::ir::{Access, Const};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Place, PlaceKind};
-use crate::types::{Predeclared, Space, TypeId, TypeTable};
+use crate::types::{Predeclared, Space, Type, TypeId, TypeTable};
 
 /// What the last arguments are where they are left out, as CUDA's headers say.
 fn defaults(call: RuntimeFn, types: &mut TypeTable) -> Vec<Const> {
@@ -184,6 +184,16 @@ impl Body<'_, '_> {
             let text = self.text(arg.span);
             let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
             self.report(diagnostic.fix("take the address", arg.span, format!("&{text}")));
+            return poison(arg.span);
+        }
+        if let Some((_, pointee, _)) = self.checker.types.pointee(typed.ty)
+            && pointee != ty
+            && let Type::Enum(_) = self.checker.types.get(ty)
+        {
+            let (wanted, found) = (self.show(ty), self.show(pointee));
+            let message = format!("the call writes a `{wanted}` here, not `{found}`");
+            let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
+            self.report(diagnostic.help(format!("declare the variable so: `var value: {wanted};`")));
             return poison(arg.span);
         }
         self.coerce(typed, wanted, &arg.value)

@@ -284,7 +284,13 @@ impl Default for TypeTable {
             align: 0,
             span: Span::default(),
         };
-        Self { types, ids, structs: vec![dim3], sealed: Vec::new(), enums: CudaEnum::ALL.iter().map(|found| found.definition()).collect() }
+        Self {
+            types,
+            ids,
+            structs: vec![dim3],
+            sealed: Vec::new(),
+            enums: CudaEnum::ALL.iter().map(|found| found.definition()).collect(),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Writing modules.
 
 use super::is_identifier;
-use crate::ir::{Const, ConstValue, Function, FunctionId, FunctionKind, GlobalId, Inline, Local, LocalId, Module};
 use crate::builtins::CudaEnum;
+use crate::ir::{Const, ConstValue, Function, FunctionId, FunctionKind, GlobalId, Inline, Local, LocalId, Module};
 use crate::source::Span;
 use crate::types::{EnumId, Float, Int, Space, StructId, Type, TypeId, TypeTable};
 use std::fmt::Write;
@@ -174,7 +174,10 @@ impl Printer<'_> {
             }
             Type::Struct(StructId(0)) => self.put("dim3"),
             Type::Struct(id) => self.struct_name(*id),
-            Type::Enum(id) => self.enum_name(*id),
+            Type::Enum(id) => match CudaEnum::from_id(*id) {
+                Some(found) => self.put(found.name()),
+                None => self.enum_name(*id),
+            },
             _ => {
                 let name = types.display(id);
                 self.put(&name);

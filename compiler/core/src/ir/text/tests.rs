@@ -65,8 +65,8 @@ proptest! {
 
 const WHOLE: &str = r#"
 // a comment
-type 24 = *global f32
-type 25 = [i32; 4]
+type 34 = *global f32
+type 35 = [i32; 4]
 struct Row align 16 @ 0:7..10 { begin: i32 @ 0:13..18, next: *Row align 8 }
 struct "Pair[f32]" { a: f32 }
 enum Color: i8 @ 1:40..45 { red = 0, "light green" = -1 }
@@ -129,7 +129,7 @@ fn errors_say_where() {
     assert_eq!(error("var $a#1: i32 in global"), "1:5: this must be number 0");
     assert_eq!(error("var $a#0: i8 in global = i8 200"), "1:29: a number from -128 to 127 is expected here");
     assert_eq!(error("struct A { }\nstruct A { }"), "2:8: there are two types \"A\"; number them: `A#1`");
-    assert_eq!(error("type 25 = *f32"), "1:6: this type has number 24");
+    assert_eq!(error("type 35 = *f32"), "1:6: this type has number 34");
     let body = |line: &str| error(&format!("fn &f#0 params 0 -> void {{ %0: i32\nbb0:\n{line}\n"));
     assert_eq!(body("%0 = frobnicate %0"), "3:6: `frobnicate` is no operation with a result");
     assert_eq!(body("load %0"), "3:1: `load` is no statement without a result");

@@ -1,9 +1,9 @@
 //! Puts the functions and variables of one module into another.
 
+use crate::builtins::CudaEnum;
 use crate::ir::{
     Access, Const, Function, FunctionId, Global, GlobalId, Module, Operand, PlaceBase, StatementKind, TerminatorKind,
 };
-use crate::builtins::CudaEnum;
 use crate::source::Span;
 use crate::types::{EnumDef, StructDef, StructId, Type, TypeId, TypeTable};
 use std::collections::HashMap;
