@@ -18,9 +18,9 @@ struct HostGraph {
     std::vector<Edge> edges;
     std::vector<int> weight, start, col, id;
 
-    HostGraph(std::string name, int n, std::vector<Edge> list) : name(name), n(n), edges(std::move(list)), start(n + 1) {
+    HostGraph(std::string name, int n, std::vector<Edge> list, int least, int range) : name(name), n(n), edges(std::move(list)), start(n + 1) {
         Random random{88172645463325252ull};
-        for (auto& e : edges) { weight.push_back(1 + random() % 100); start[e.a + 1]++; start[e.b + 1]++; }
+        for (auto& e : edges) { weight.push_back(least + random() % range); start[e.a + 1]++; start[e.b + 1]++; }
         for (int v = 0; v < n; v++) start[v + 1] += start[v];
         std::vector<int> next(start.begin(), start.end() - 1);
         col.resize(2 * edges.size());
@@ -45,7 +45,7 @@ inline HostGraph rmat(int scale, int count) {
     Random random{0x9e3779b97f4a7c15ull};
     std::vector<Edge> edges;
     uint32_t mask = (1u << scale) - 1;
-    auto number = [&](uint32_t v) { return int(((v * 0x9e3779b1u & mask) ^ (v >> scale / 2)) * 0x85ebca6bu & mask); };
+    auto number = [&](uint32_t v) { v = v * 0x9e3779b1u & mask; return int((v ^ v >> scale / 2) * 0x85ebca6bu & mask); };
     while ((int)edges.size() < count) {
         uint32_t a = 0, b = 0;
         for (int k = 0; k < scale; k++) {
@@ -55,7 +55,7 @@ inline HostGraph rmat(int scale, int count) {
         }
         if (a != b) edges.push_back({number(a), number(b)});
     }
-    return {"rmat 2^" + std::to_string(scale), 1 << scale, std::move(edges)};
+    return {"rmat 2^" + std::to_string(scale), 1 << scale, std::move(edges), 8, 16};
 }
 
 inline HostGraph uniform(int scale, int count) {
@@ -65,10 +65,10 @@ inline HostGraph uniform(int scale, int count) {
         int a = random() >> (32 - scale), b = random() >> (32 - scale);
         if (a != b) edges.push_back({a, b});
     }
-    return {"uniform 2^" + std::to_string(scale), 1 << scale, std::move(edges)};
+    return {"uniform 2^" + std::to_string(scale), 1 << scale, std::move(edges), 8, 16};
 }
 
-// A square grid in which every tenth road is missing: low degrees, long ways.
+// A square grid in which every tenth road is missing: low degrees, long ways, lengths that differ by half.
 inline HostGraph road(int width) {
     Random random{0xda942042e4dd58b5ull};
     std::vector<Edge> edges;
@@ -76,7 +76,7 @@ inline HostGraph road(int width) {
         if (v % width + 1 < width && random() % 10) edges.push_back({v, v + 1});
         if (v / width + 1 < width && random() % 10) edges.push_back({v, v + width});
     }
-    return {"road " + std::to_string(width) + "^2", width * width, std::move(edges)};
+    return {"road " + std::to_string(width) + "^2", width * width, std::move(edges), 16, 16};
 }
 
 // ---- without device-side launches -------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ std::vector<int> distances(const HostGraph& h, int source) {
 }
 
 int main(int, char** argv) {
-    pending_launches(1 << 21);
+    pending_launches(1 << 22);
     Cubin cubin(argv[1], "sssp");
     for (auto make : {+[] { return rmat(20, 1 << 23); }, +[] { return road(1024); }, +[] { return uniform(20, 1 << 23); }}) {
         HostGraph h = make();
