@@ -11,7 +11,7 @@ ARCH  ?= sm_90
 TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat nightly-layout nightly-trees fuzz clean
+.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat bench-irregular nightly-layout nightly-trees fuzz clean
 
 help: ## show this list
 	@echo 'cdpc, a compiler for GPU kernels that launch kernels'
@@ -50,6 +50,9 @@ bench-size: build ## show how compile time and memory grow with a program's leng
 
 bench-flat: build ## compare the code of flat kernels with that of nvcc (scripts/bench_flat.py times it on a GPU)
 	@python3 scripts/bench_flat.py build $(BUILT)/release/cdpc $(BUILT)/flat
+
+bench-irregular: build ## build the benchmarks of launch merging (scripts/bench_irregular.py runs them on a GPU)
+	@python3 scripts/bench_irregular.py build $(BUILT)/release/cdpc $(BUILT)/irregular
 
 nightly-layout: setup ## compare 2,000 random kernel signatures with nvcc, clang and the assembler
 	CDPC_LAYOUT_CASES=2000 $(CARGO) test --package cdpc --test layout -- --nocapture

@@ -88,6 +88,32 @@ fn two_hundred_grids_of_three_dimensions_become_one() {
     }
 }
 
+/// Lanes of one warp that push different kernels at the same time do not count for each other.
+#[test]
+fn two_kernels_in_the_arms_of_an_if() {
+    let text = "
+        kernel one(x: *global u32) { atomicAdd(&x[0], 1); }
+        kernel two(x: *global u32) { atomicAdd(&x[1], 1); }
+        fn start(x: *global u32) {
+            var err = cudaSuccess;
+            if threadIdx.x % 4 == 1 {
+                err = one<<<1, 128, 0, cudaStreamFireAndForget>>>(x);
+            } else {
+                err = two<<<3, 128, 0, cudaStreamFireAndForget>>>(x);
+            }
+            if err != cudaSuccess { atomicAdd(&x[2], 1); }
+        }
+        kernel parent(x: *global u32) { start(x); }
+        host fn main() {
+            let x = device(u32, 3);
+            parent<<<2, 32>>>(x);
+            cudaDeviceSynchronize();
+            assert(x[0] == 16 * 128 && x[1] == 48 * 3 * 128 && x[2] == 0, \"%u %u\", x[0], x[1]);
+        }";
+    let counts = grids(text, MEMORY);
+    assert_eq!((count(&counts, "one"), count(&counts, "two")), (0, 0), "{counts:?}");
+}
+
 const TREE: &str = "
     kernel node(depth: i32, r: *global i32) {
         BARRIER

@@ -1,6 +1,7 @@
 //! The command line as its users meet it.
 //!
 //! - `cli`: exit codes, bad input, artefacts, formats
+//! - `irregular`: the benchmarks of launch merging
 //! - `link`: programs and what nvcc made
 //! - `lints`: levels of lints, `check --fix`
 //! - `run`: `run` and `test`; `executor`: what they have for the reference executor: schedules, traces, Ctrl-C
@@ -14,6 +15,7 @@ mod common;
 
 mod cli;
 mod executor;
+mod irregular;
 mod link;
 mod lints;
 mod lsp;
