@@ -59,6 +59,7 @@ def machine():
 
 
 def run(out, names):
+    out = out.resolve()
     limit = float(os.environ.get("LIMIT", "120"))
     lines = [f"machine\t{machine()}"]
     print(lines[0], flush=True)

@@ -79,6 +79,14 @@ inline HostGraph road(int width) {
     return {"road " + std::to_string(width) + "^2", width * width, std::move(edges), 16, 16};
 }
 
+// A grid waits for all that come from it, so each vertex of a recursion may take a place among the pending launches, of which there are
+// about 2^19 at most, whatever the limit says (measured): on the large graphs nvcc's recursive programs lose launches.
+struct Input { HostGraph (*make)(); bool few; };
+const Input GRAPHS[] = {
+    {[] { return rmat(20, 1 << 23); }, false}, {[] { return road(1024); }, false}, {[] { return uniform(20, 5 << 19); }, false},
+    {[] { return rmat(18, 1 << 21); }, true}, {[] { return road(256); }, true}, {[] { return uniform(17, 5 << 16); }, true},
+};
+
 // ---- without device-side launches -------------------------------------------------------------------------------------------------
 
 // Vertices with all their edges numbered through: `end` is the number behind a vertex's last one. `pack` is vertices << 40 | edges.
