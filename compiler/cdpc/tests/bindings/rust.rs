@@ -1,5 +1,6 @@
 //! The Rust module, built with the library that hosts use.
 
+use super::common::Place;
 use super::signature::Type;
 use super::{EVERY, bound, print, random_bound, repository, run, signatures};
 use std::fmt::Write as _;
@@ -71,4 +72,28 @@ fn the_example_builds_and_runs() {
         Some(0) => assert!(String::from_utf8_lossy(&output.stdout).contains("0 of 139500 values wrong")),
         code => assert!(code == Some(2) && said.contains("error[E070"), "{output:?}"),
     }
+}
+
+/// The program of the tutorial's last part, as it stands there.
+#[test]
+fn the_tutorial_builds_and_runs() {
+    let page = std::fs::read_to_string(repository().join("docs/tutorial-tools.md")).unwrap();
+    let place = Place::new();
+    std::fs::create_dir(place.path("src")).unwrap();
+    for (name, to) in [("squares.cdp", "squares.cdp"), ("build.rs", "build.rs"), ("main.rs", "src/main.rs")] {
+        let start = page.find(&format!("\n// {name}\n")).unwrap_or_else(|| panic!("the tutorial has no {name}")) + 1;
+        place.write(to, page[start..].split("\n```").next().unwrap());
+    }
+    let crates = repository().join("runtime-shim");
+    let crates = crates.display();
+    place.write(
+        "Cargo.toml",
+        format!(
+            "[workspace]\n[package]\nname = \"squares\"\nedition = \"2024\"\n[dependencies]\ncdp-runtime = {{ path = \"{crates}\" }}\n\
+             [build-dependencies]\ncdp-build = {{ path = \"{crates}/cdp-build\" }}\n[profile.dev]\ndebug = \"line-tables-only\"\n"
+        ),
+    );
+    let output = cargo(&place.path("")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("31 squared is 961, error 0") || said.starts_with("Error: No"), "{said}");
 }
