@@ -216,11 +216,11 @@ pub fn page() -> Result<(), String> {
         let message =
             rendering.lines().find_map(|line| line.strip_prefix(&format!("error[{}]: ", code.id()))).unwrap_or_default();
         let told = match class.told {
-            Same(id) => format!("{id}, of the same program"),
-            InSight(id, _) => format!("{id}, where it is in plain sight"),
+            Same(id) => format!("{}, of the same program", link(id)),
+            InSight(id, _) => format!("{}, where it is in plain sight", link(id)),
             Never(reason) => format!("nothing: {reason}"),
         };
-        let _ = writeln!(table, "| {} | {} | {message} | {told} |", class.what, code.id());
+        let _ = writeln!(table, "| {} | {} | {message} | {told} |", class.what, link(code.id()));
     }
     let programs = defects.iter().filter(|case| !is_twin(case)).count();
     let path = root().join("../docs/executor.md");
@@ -228,6 +228,11 @@ pub fn page() -> Result<(), String> {
     let text = between(&text, "executor-classes", &table)?;
     let count = format!("{programs} programs, in {} orders each\n", crate::execute::SCHEDULES.len());
     compare_blessed(&path, &between(&text, "executor-defects", &count)?)
+}
+
+/// A code that leads to its entry in the error index.
+fn link(code: &str) -> String {
+    format!("[{code}](error-index.md#{code})")
 }
 
 /// The text with something else between `<!-- NAME: … -->` and `<!-- end -->`.

@@ -2,8 +2,8 @@
 //!
 //! A block whose first line is a comment with a file's name, `// hello.cdp`, is that file. A `console` block holds commands, each behind `$ `, and what
 //! they print, both streams together. A page's files and commands share one folder; what a command needs stands above it. `…` alone on a line stands for
-//! any number of lines, and times in milliseconds are not compared. Commands run without a GPU. A picture `pictures/NAME.svg` is the file NAME.svg that a command has
-//! written. The tests of a `cdp,run` block pass, in several orders; those of `cdp,run,E0740` fail with this code. `make bless` writes output anew where nothing is left out, and pictures.
+//! any number of lines, and times in milliseconds are not compared. Commands run without a GPU. A picture `pictures/NAME.svg` is the file NAME.svg that a command of
+//! some page has written. The tests of a `cdp,run` block pass, in several orders; those of `cdp,run,E0740` fail with this code. `make bless` writes output anew where nothing is left out, and pictures.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
@@ -94,8 +94,10 @@ struct Outcome {
     commands: usize,
     /// The page with the output that there is.
     page: String,
-    /// The pictures that the page shows, by name, as its commands drew them.
-    pictures: Vec<(String, String)>,
+    /// The pictures that its commands drew, by name.
+    drawn: Vec<(String, String)>,
+    /// The names of those that it shows.
+    shown: Vec<String>,
 }
 
 fn run(name: &str, page: &str) -> Outcome {
@@ -149,15 +151,12 @@ fn run(name: &str, page: &str) -> Outcome {
     for line in lines {
         writeln!(text, "{line}").unwrap();
     }
-    let shown = page.split("](pictures/").skip(1).filter_map(|rest| rest.split_once(')')).map(|(picture, _)| picture);
-    let mut pictures = Vec::new();
-    for picture in shown {
-        match std::fs::read_to_string(folder.path().join(picture)) {
-            Ok(drawn) => pictures.push((picture.to_owned(), drawn)),
-            Err(error) => wrong.push(format!("docs/{name}: no command draws {picture}: {error}")),
-        }
-    }
-    Outcome { wrong, commands: count, page: text, pictures }
+    let shown = page.split("](pictures/").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name.to_owned());
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let drawn = files
+        .filter(|name| name.ends_with(".svg"))
+        .map(|name| (name.clone(), std::fs::read_to_string(folder.path().join(&name)).unwrap()));
+    Outcome { wrong, commands: count, page: text, drawn: drawn.collect(), shown: shown.collect() }
 }
 
 #[test]
@@ -167,7 +166,7 @@ fn sessions_are_true() {
     let mut pages: Vec<PathBuf> = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     pages.push(root.join("README.md"));
     pages.sort();
-    let (mut wrong, mut count, mut shown) = (Vec::new(), 0, Vec::new());
+    let (mut wrong, mut count, mut drawn, mut shown) = (Vec::new(), 0, Vec::new(), Vec::new());
     for path in pages.iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
         let outcome = run(&path.file_name().unwrap().to_string_lossy(), &std::fs::read_to_string(path).unwrap());
         count += outcome.commands;
@@ -175,21 +174,25 @@ fn sessions_are_true() {
             std::fs::write(path, outcome.page).unwrap();
         }
         wrong.extend(outcome.wrong);
-        for (name, drawn) in outcome.pictures {
-            let path = root.join("docs/pictures").join(&name);
-            if std::fs::read_to_string(&path).ok().as_ref() != Some(&drawn) {
-                wrong.push(format!("docs/pictures/{name} is not what the command draws"));
-                if bless {
-                    std::fs::write(&path, drawn).unwrap();
-                }
+        drawn.extend(outcome.drawn);
+        shown.extend(outcome.shown);
+    }
+    let folder = root.join("docs/pictures");
+    for name in &shown {
+        let Some((_, new)) = drawn.iter().find(|(drawn, _)| drawn == name) else {
+            wrong.push(format!("no command draws docs/pictures/{name}"));
+            continue;
+        };
+        if std::fs::read_to_string(folder.join(name)).ok().as_ref() != Some(new) {
+            wrong.push(format!("docs/pictures/{name} is not what the command draws"));
+            if bless {
+                std::fs::write(folder.join(name), new).unwrap();
             }
-            shown.push(name);
         }
     }
-    for entry in std::fs::read_dir(root.join("docs/pictures")).unwrap() {
+    for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let known = shown.contains(&name);
-        wrong.extend((!known).then(|| format!("docs/pictures/{name} is shown on no page")));
+        wrong.extend((!shown.contains(&name)).then(|| format!("docs/pictures/{name} is shown on no page")));
     }
     assert!(wrong.is_empty() || bless, "{}", wrong.join("\n"));
     assert!(count > 20, "only {count} commands are shown");
@@ -208,7 +211,8 @@ fn wrong_sessions_are_found() {
     // what leaves lines out is not written anew
     let outcome = run("a.md", &page("…\nkernel j() {}"));
     assert!(outcome.wrong.len() == 1 && outcome.page == page("…\nkernel j() {}"));
-    assert_eq!(run("a.md", "![a](pictures/none.svg)\n").wrong.len(), 1);
+    let outcome = run("a.md", "```console\n$ echo '<svg/>' > a.svg\n```\n\n![a](pictures/b.svg)\n");
+    assert_eq!((outcome.drawn, outcome.shown), (vec![("a.svg".to_owned(), "<svg/>\n".to_owned())], vec!["b.svg".to_owned()]));
     let block = |info: &str| {
         format!(
             "```{info}\nkernel k(x: *global i32) {{ *x = 1; }}\ntest \"t\" {{ let x = device(i32, 1); k<<<1, 2>>>(x); cudaDeviceSynchronize(); }}\n```\n"
@@ -221,4 +225,37 @@ fn wrong_sessions_are_found() {
     assert_eq!(file_name("// see hello.cdp"), None);
     assert_eq!(file_name("kernel.cdp"), None);
     assert_eq!(steady("a ... ok (12 ms)"), "a ... ok (1 ms)");
+}
+
+/// The page about the command line names every command and every option.
+#[test]
+fn every_option_is_on_its_page() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let listed = output(folder.path(), "cdpc help");
+    let commands: Vec<&str> = listed
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .map_while(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() > 8, "{listed}");
+    let (mut missing, mut count) = (Vec::new(), 0);
+    for command in commands.into_iter().filter(|command| *command != "help") {
+        if !page.contains(&format!("`cdpc {command}")) {
+            missing.push(format!("cdpc {command}"));
+        }
+        let help = output(folder.path(), &format!("cdpc {command} --help"));
+        for line in help.lines().map(str::trim_start).filter(|line| line.starts_with('-')) {
+            let option = line.split(", ").last().unwrap_or(line);
+            let option = option.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).next().unwrap_or(option);
+            count += 1;
+            if option.starts_with("--") && option != "--help" && !page.contains(option) {
+                missing.push(format!("cdpc {command} {option}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "docs/cli.md has nothing of {}", missing.join(", "));
+    assert!(count > 50, "only {count} options are listed");
 }

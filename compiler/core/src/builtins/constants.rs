@@ -102,13 +102,15 @@ pub fn cuda_error_name(value: i32) -> &'static str {
     ERRORS.iter().find(|(_, number)| i64::from(*number) == i64::from(value)).map_or("unrecognized error code", |(name, _)| name)
 }
 
-/// What an error means, in words made from its name: `"invalid configuration"` for 9, `"no error"` for 0.
+/// What an error means, as `cudaGetErrorString` says it: `"invalid configuration argument"` for 9, `"no error"` for 0. Errors that no device here
+/// gives have words made from their names.
 #[must_use]
 pub fn cuda_error_text(value: i32) -> String {
+    if let Some((_, text)) = ERROR_TEXTS.iter().find(|(number, _)| *number == value) {
+        return (*text).to_owned();
+    }
     let name = cuda_error_name(value);
-    let Some(stem) = name.strip_prefix("cudaError") else {
-        return if value == 0 { "no error".to_owned() } else { name.to_owned() };
-    };
+    let Some(stem) = name.strip_prefix("cudaError") else { return name.to_owned() };
     let mut text = String::new();
     let mut after_lower = false;
     for character in stem.chars() {
@@ -138,6 +140,29 @@ const OTHERS: &[(&str, NamedKind, u32)] = &[
     ("cudaArrayLayered", ArrayFlag, 1),
     ("cudaArraySurfaceLoadStore", ArrayFlag, 2),
     ("cudaArrayTextureGather", ArrayFlag, 8),
+];
+
+/// The words of CUDA's runtime for the errors that the reference executor gives.
+const ERROR_TEXTS: &[(i32, &str)] = &[
+    (0, "no error"),
+    (1, "invalid argument"),
+    (2, "out of memory"),
+    (9, "invalid configuration argument"),
+    (12, "invalid pitch argument"),
+    (13, "invalid device symbol"),
+    (20, "invalid channel descriptor"),
+    (21, "invalid copy direction for memcpy"),
+    (26, "linear filtering not supported for non-float type"),
+    (27, "read as normalized float not supported for data type"),
+    (69, "launch failed because launch would exceed cudaLimitDevRuntimePendingLaunchCount"),
+    (98, "invalid device function"),
+    (100, "no CUDA-capable device is detected"),
+    (101, "invalid device ordinal"),
+    (215, "limit is not supported on this architecture"),
+    (400, "invalid resource handle"),
+    (600, "device not ready"),
+    (801, "operation not supported"),
+    (999, "unknown error"),
 ];
 
 const ERRORS: &[(&str, u32)] = &[

@@ -341,7 +341,7 @@ fn an_error_that_nobody_looks_at_fails_the_run() {
             assert_eq!(output, "cudaErrorInvalidConfiguration\n0\n");
         } else {
             assert_eq!(codes(&outcome), [Code::E0732]);
-            assert_eq!(outcome.diagnostics[0].message, "launch of `k` failed: invalid configuration");
+            assert_eq!(outcome.diagnostics[0].message, "launch of `k` failed: invalid configuration argument");
             assert_eq!(outcome.status, Status::RuntimeError);
         }
     }
