@@ -37,6 +37,20 @@ impl<'c> Emit<'_, '_, 'c> {
                     if from.bits() == 16 && to.bits() == 16 { self.body.float_cast(value, builder.float())? } else { value };
                 self.to_float_type(wide, to, span)
             }
+            (CastKind::Rounded(rounding), Class::Float(from), Class::Int(to)) => self.rounded_to_int(value, from, to, rounding),
+            (CastKind::Rounded(rounding), Class::Int(from), Class::Float(to)) => {
+                self.rounded_to_float(value, from, to, rounding)
+            }
+            (CastKind::Rounded(rounding), Class::Float(Float::F64), Class::Float(Float::F32)) => {
+                self.rounded_to_single(value, rounding)
+            }
+            (CastKind::Rounded(_), Class::Float(_), Class::Float(Float::F64)) => {
+                Ok(self.body.float_cast(value, builder.double())?)
+            }
+            (CastKind::Rounded(_), Class::Float(Float::F32), Class::Float(Float::F32)) => Ok(value),
+            (CastKind::Bits, Class::Vector(..), Class::Int(int)) => {
+                Ok(self.body.bits_as(value, builder.int(int.bits())?.into())?)
+            }
             (CastKind::Pointer, Class::Pointer, Class::Pointer) => {
                 Ok(self.body.address_cast(value, self.emitter.pointer_space(ty))?)
             }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::function::Emit;
 use crate::types::Class;
-use cdp_core::builtins::Intrinsic;
+use cdp_core::builtins::{Domain, Intrinsic, Rounding};
 use cdp_core::ir::Operand;
 use cdp_core::source::Span;
 use cdp_core::types::{Float, Int};
@@ -17,13 +17,22 @@ impl<'c> Emit<'_, '_, 'c> {
     pub fn intrinsic(&self, intrinsic: Intrinsic, args: &[Operand], span: Span) -> Result<Value<'c>, Error> {
         let Some(first) = args.first() else { return self.emitter.malformed("a function without operands", span) };
         let class = self.emitter.class(self.type_of(first));
+        let second = args.get(1).map(|arg| self.emitter.class(self.type_of(arg)));
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
             values.push(self.value(arg, span)?);
         }
         let result = match class {
             Class::Float(float) => self.float_function(intrinsic, float, &values, span)?,
-            Class::Int(int) => self.int_function(intrinsic, int, &values, span)?,
+            Class::Int(int) => match (word_function(intrinsic, int, second), values.as_slice()) {
+                (Some(name), [a, b, c]) if matches!(intrinsic, Intrinsic::Dp2aLow | Intrinsic::Dp2aHigh) => {
+                    let builder = self.emitter.builder;
+                    let high = builder.const_int(builder.int(1)?, u64::from(intrinsic == Intrinsic::Dp2aHigh));
+                    Some(self.body.intrinsic_value(name, &[], &[*a, *b, high, *c])?)
+                }
+                (Some(name), _) => Some(self.body.intrinsic_value(name, &[], &values)?),
+                (None, _) => self.int_function(intrinsic, int, &values, span)?,
+            },
             _ => None,
         };
         result.map_or_else(|| self.emitter.malformed(format!("`{}` of these operands", intrinsic.name()), span), Ok)
@@ -86,9 +95,26 @@ impl<'c> Emit<'_, '_, 'c> {
                 let value = self.body.bits_as(x, bits.into())?;
                 Ok(Some(self.body.compare(Compare::LessSigned, value, builder.const_int(bits, 0))?))
             }
-            Intrinsic::FloatAsInt => Ok(Some(self.body.bits_as(x, builder.int(float.bits())?.into())?)),
+            Intrinsic::Rounded(op, rounding) => self.rounded(op, rounding, float, args).map(Some),
+            Intrinsic::Llrint => self.rounded_to_int(x, float, Int::I64, Rounding::Nearest).map(Some),
+            Intrinsic::Llround => {
+                let whole = self.body.intrinsic_value("llvm.round", &[ty], args)?;
+                self.rounded_to_int(whole, float, Int::I64, Rounding::Zero).map(Some)
+            }
+            Intrinsic::DoubleToHigh => Ok(Some(self.body.intrinsic_value("llvm.nvvm.d2i.hi", &[], args)?)),
+            Intrinsic::DoubleToLow => Ok(Some(self.body.intrinsic_value("llvm.nvvm.d2i.lo", &[], args)?)),
+            Intrinsic::FloatAsInt | Intrinsic::FloatAsUint => {
+                Ok(Some(self.body.bits_as(x, builder.int(float.bits())?.into())?))
+            }
             _ => match libdevice_name(intrinsic, float, options.fast_math) {
-                Some(symbol) => Ok(Some(self.libdevice(&symbol, intrinsic.name(), args, ty, span)?)),
+                Some(symbol) => {
+                    let result = if intrinsic == Intrinsic::Ilogb { builder.int(32)?.into() } else { ty };
+                    let mut args = args.to_vec();
+                    if intrinsic.domain() == Domain::IntFloat {
+                        args.reverse();
+                    }
+                    Ok(Some(self.libdevice(&symbol, intrinsic.name(), &args, result, span)?))
+                }
                 None => Ok(None),
             },
         }
@@ -166,6 +192,27 @@ impl<'c> Emit<'_, '_, 'c> {
                 let name = if intrinsic == Intrinsic::FunnelShiftLeft { "llvm.fshl" } else { "llvm.fshr" };
                 Some(named(name, &[*high, *low, *by])?)
             }
+            Intrinsic::FunnelShiftLeftClamp | Intrinsic::FunnelShiftRightClamp => {
+                let [low, high, by] = args else { return Ok(None) };
+                let left = intrinsic == Intrinsic::FunnelShiftLeftClamp;
+                Some(named(if left { "llvm.nvvm.fshl.clamp" } else { "llvm.nvvm.fshr.clamp" }, &[*high, *low, *by])?)
+            }
+            Intrinsic::AverageDown | Intrinsic::AverageUp => {
+                let [a, b] = args else { return Ok(None) };
+                let right = if int.signed() { IntOp::ShiftRightSigned } else { IntOp::ShiftRightUnsigned };
+                let differing = self.body.int_op(IntOp::Xor, *a, *b)?;
+                let half = self.body.int_op(right, differing, builder.const_int(width, 1))?;
+                Some(if intrinsic == Intrinsic::AverageDown {
+                    self.body.int_op(IntOp::Add, self.body.int_op(IntOp::And, *a, *b)?, half)?
+                } else {
+                    self.body.int_op(IntOp::Sub, self.body.int_op(IntOp::Or, *a, *b)?, half)?
+                })
+            }
+            Intrinsic::FindSet => Some(self.body.intrinsic_value("llvm.nvvm.fns", &[], args)?),
+            Intrinsic::HilointToDouble => {
+                let [high, low] = args else { return Ok(None) };
+                Some(self.body.intrinsic_value("llvm.nvvm.lohi.i2d", &[], &[*low, *high])?)
+            }
             Intrinsic::IntAsFloat => {
                 let to = match int.bits() {
                     32 => builder.float(),
@@ -177,6 +224,31 @@ impl<'c> Emit<'_, '_, 'c> {
             _ => None,
         })
     }
+}
+
+/// The intrinsic for words whose signs matter: the first one's, and of products the second one's too.
+const fn word_function(intrinsic: Intrinsic, int: Int, second: Option<Class>) -> Option<&'static str> {
+    let signed = int.signed();
+    let second = matches!(second, Some(Class::Int(int)) if int.signed());
+    Some(match intrinsic {
+        Intrinsic::Mul24 if signed => "llvm.nvvm.mul24.i",
+        Intrinsic::Mul24 => "llvm.nvvm.mul24.ui",
+        Intrinsic::Sad if signed => "llvm.nvvm.sad.i",
+        Intrinsic::Sad => "llvm.nvvm.sad.ui",
+        Intrinsic::Dp4a => match (signed, second) {
+            (true, true) => "llvm.nvvm.idp4a.s.s",
+            (true, false) => "llvm.nvvm.idp4a.s.u",
+            (false, true) => "llvm.nvvm.idp4a.u.s",
+            (false, false) => "llvm.nvvm.idp4a.u.u",
+        },
+        Intrinsic::Dp2aLow | Intrinsic::Dp2aHigh => match (signed, second) {
+            (true, true) => "llvm.nvvm.idp2a.s.s",
+            (true, false) => "llvm.nvvm.idp2a.s.u",
+            (false, true) => "llvm.nvvm.idp2a.u.s",
+            (false, false) => "llvm.nvvm.idp2a.u.u",
+        },
+        _ => return None,
+    })
 }
 
 /// The symbol of a function in libdevice (libdevice user's guide).
@@ -217,7 +289,10 @@ fn libdevice_name(intrinsic: Intrinsic, float: Float, fast_math: bool) -> Option
         I::Log2 | I::Log10 | I::Log1p | I::Pow | I::Fmod | I::Remainder | I::Hypot | I::Fdim | I::Erf | I::Erfc => {
             intrinsic.name()
         }
-        I::Tgamma | I::Lgamma | I::Ldexp => intrinsic.name(),
+        I::Tgamma | I::Lgamma | I::Ldexp | I::Erfinv | I::Erfcinv | I::Erfcx | I::Normcdf | I::Normcdfinv => intrinsic.name(),
+        I::Rhypot | I::Norm3d | I::Rnorm3d | I::Norm4d | I::Rnorm4d | I::Nextafter | I::Logb | I::Ilogb => intrinsic.name(),
+        I::J0 | I::J1 | I::Jn | I::Y0 | I::Y1 | I::Yn | I::CylBesselI0 | I::CylBesselI1 => intrinsic.name(),
+        I::RsqrtNearest => return Some("__nv_frsqrt_rn".to_owned()),
         _ => return None,
     };
     match float {

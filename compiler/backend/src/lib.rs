@@ -15,7 +15,7 @@
 //! - `storage`: which locals are registers
 //! - `function`: one function's blocks, statements and terminators
 //! - `place`: addresses, loads, stores, copies
-//! - `value`, `arithmetic`, `cast`, `intrinsic`: pure computations
+//! - `value`, `arithmetic`, `cast`, `intrinsic`: pure computations; `rounding`: those that say how they round
 //! - `call`, `effect`, `print`: calls, atomics and warp operations, `printf` and `assert`
 //! - `header`: the comment that PTX starts with
 
@@ -33,6 +33,7 @@ mod names;
 mod place;
 mod print;
 mod reach;
+mod rounding;
 mod storage;
 mod texture;
 mod types;

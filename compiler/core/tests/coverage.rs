@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, Side, TextureOp, WarpOp,
+    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, MemoryScope, Register, RoundedOp, Rounding, RuntimeFn, Side,
+    TextureOp, WarpOp,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ fn builtins() -> Vec<(String, bool)> {
     let scopes = [MemoryScope::Block, MemoryScope::Device, MemoryScope::System];
     let device = |name: &str| (name.to_owned(), true);
     let mut all: Vec<(String, bool)> = Intrinsic::ALL.iter().map(|i| device(i.name())).collect();
+    all.extend(RoundedOp::ALL.iter().flat_map(|op| op.double_names()).map(device));
+    all.extend(Conversion::ALL.iter().map(|conversion| device(conversion.name)));
     all.extend(BarrierOp::ALL.into_iter().map(|op| device(op.name())));
     all.extend(
         scopes
@@ -71,6 +74,7 @@ fn used(program: &str, into: &mut BTreeSet<String>) {
                 let (first, axis) = word.split_once('.').unwrap_or((word, ""));
                 let canonical = Intrinsic::from_name(first).map_or(first, |(intrinsic, _)| intrinsic.name());
                 into.insert(canonical.to_owned());
+                into.insert(first.to_owned());
                 into.insert(format!("{first}.{axis}"));
                 // what stands behind a point, as in `0..warpSize`, is a word of its own
                 into.extend(word.split('.').map(str::to_owned));
@@ -101,11 +105,18 @@ fn used_in_examples() -> BTreeSet<String> {
     found
 }
 
-/// What is neither used nor excepted, and what is excepted although it is used.
-fn check(place: &str, used: &BTreeSet<String>, excepted: &[&str], wanted: impl Fn(bool) -> bool) -> Vec<String> {
+/// The names that differ from this one in their rounding alone.
+fn roundings(name: &str) -> Vec<String> {
+    let stem = Rounding::ALL.iter().find_map(|rounding| name.strip_suffix(rounding.suffix())).unwrap_or(name);
+    Rounding::ALL.iter().map(|rounding| format!("{stem}{}", rounding.suffix())).collect()
+}
+
+/// What is neither used nor excepted, and what is excepted although it is used. `alike`: of names that differ in their rounding alone, one
+/// will do.
+fn check(place: &str, used: &BTreeSet<String>, excepted: &[&str], alike: bool, wanted: impl Fn(bool) -> bool) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, on_device) in builtins() {
-        let covered = used.contains(&name);
+        let covered = used.contains(&name) || (alike && roundings(&name).iter().any(|other| used.contains(other)));
         match excepted.contains(&name.as_str()) {
             true if covered => wrong.push(format!("{place}: `{name}` is used; delete its exception")),
             false if !covered && wanted(on_device) => wrong.push(format!("{place}: `{name}` is missing")),
@@ -117,9 +128,9 @@ fn check(place: &str, used: &BTreeSet<String>, excepted: &[&str], wanted: impl F
 
 #[test]
 fn every_builtin_is_run_compiled_and_shown() {
-    let mut wrong = check("lang-tests/run", &used_in("lang-tests/run"), NOT_RUN, |_| true);
-    wrong.extend(check("ptx-golden/cases", &used_in("ptx-golden/cases"), NOT_GOLDEN, |on_device| on_device));
-    wrong.extend(check("docs/language.md, examples", &used_in_examples(), NOT_SHOWN, |_| true));
+    let mut wrong = check("lang-tests/run", &used_in("lang-tests/run"), NOT_RUN, false, |_| true);
+    wrong.extend(check("ptx-golden/cases", &used_in("ptx-golden/cases"), NOT_GOLDEN, false, |on_device| on_device));
+    wrong.extend(check("docs/language.md, examples", &used_in_examples(), NOT_SHOWN, true, |_| true));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

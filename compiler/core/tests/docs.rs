@@ -9,8 +9,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, Register, RuntimeFn, RuntimeParam,
-    Side, TexelChoice, TextureOp, WarpOp, named_constants,
+    AtomicOp, BarrierOp, CacheHint, Conversion, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, Register, RoundedOp,
+    Rounding, RuntimeFn, RuntimeParam, Side, TexelChoice, TextureOp, WarpOp, named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::lower::{self, LowerOptions};
@@ -165,8 +165,8 @@ fn head(cells: &[&str]) -> String {
     out
 }
 
-const fn domain(domain: Domain) -> &'static str {
-    match domain {
+fn domain(domain: Domain) -> String {
+    let text = match domain {
         Domain::Float => "`f32` or `f64`, the result alike",
         Domain::AnyFloat => "`f16`, `bf16`, `f32` or `f64`, the result alike",
         Domain::F32 => "`f32`, the result alike",
@@ -179,7 +179,49 @@ const fn domain(domain: Domain) -> &'static str {
         Domain::U32 => "`u32`, the result alike",
         Domain::FloatToBits => "`f32` or `f64`, gives `i32` or `i64`",
         Domain::BitsToFloat => "32- or 64-bit integer, gives `f32` or `f64`",
+        Domain::FloatToInt => "`f32` or `f64`, gives `i32`",
+        Domain::FloatToLong => "`f32` or `f64`, gives `i64`",
+        Domain::IntFloat => "an `i32` and `f32` or `f64`, the result as the second",
+        Domain::Word => "`i32` or `u32`, the result alike",
+        Domain::Differences => "two `i32` or two `u32`, and a `u32`; gives `u32`",
+        Domain::Products => {
+            "two packed numbers, each `i32` or `u32`, and a sum: `u32` where both are unsigned, `i32` otherwise; gives such a sum"
+        }
+        Domain::Fixed(types, result) => {
+            let table = TypeTable::new();
+            let list: Vec<String> = types.iter().map(|ty| format!("`{}`", table.display(*ty))).collect();
+            return format!("{}; gives `{}`", list.join(", "), table.display(result));
+        }
+    };
+    text.to_owned()
+}
+
+/// A name in all four roundings: `__fadd_rn`, `_rz`, `_ru`, `_rd`.
+fn roundings(stem: &str) -> String {
+    let others: Vec<String> = Rounding::ALL[1..].iter().map(|rounding| format!("`{}`", rounding.suffix())).collect();
+    format!("`{stem}_rn`, {}", others.join(", "))
+}
+
+fn rounded() -> String {
+    let mut out = head(&["`f32`", "`f64`", "arguments", "what it computes"]);
+    for op in RoundedOp::ALL {
+        let names = op.names().map(|names| roundings(names[0].trim_end_matches("_rn")));
+        let arity = Intrinsic::Rounded(*op, Rounding::Nearest).arity().to_string();
+        row(&mut out, &[&names[0], &names[1], &arity, op.doc()]);
     }
+    out
+}
+
+fn conversions() -> String {
+    let types = TypeTable::new();
+    let mut out = head(&["name", "from", "to"]);
+    for conversion in Conversion::ALL.iter().filter(|conversion| conversion.rounding == Rounding::Nearest) {
+        let all = Conversion::ALL.iter().filter(|other| other.family() == conversion.family()).count() == 4;
+        let name = if all { roundings(conversion.family()) } else { format!("`{}`", conversion.name) };
+        let [from, to] = [conversion.from, conversion.to].map(|ty| format!("`{}`", types.display(ty)));
+        row(&mut out, &[&name, &from, &to]);
+    }
+    out
 }
 
 fn registers() -> String {
@@ -194,9 +236,9 @@ fn registers() -> String {
 
 fn intrinsics() -> String {
     let mut out = head(&["name", "arguments", "types", "what it computes"]);
-    for intrinsic in Intrinsic::ALL {
+    for intrinsic in Intrinsic::ALL.iter().filter(|intrinsic| !matches!(intrinsic, Intrinsic::Rounded(..))) {
         let arity = intrinsic.arity().to_string();
-        row(&mut out, &[&format!("`{}`", intrinsic.name()), &arity, domain(intrinsic.domain()), intrinsic.doc()]);
+        row(&mut out, &[&format!("`{}`", intrinsic.name()), &arity, &domain(intrinsic.domain()), intrinsic.doc()]);
     }
     out
 }
@@ -384,6 +426,8 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "lints", lints()),
         ("language.md", "registers", registers()),
         ("language.md", "intrinsics", intrinsics()),
+        ("language.md", "rounded", rounded()),
+        ("language.md", "conversions", conversions()),
         ("language.md", "barriers", barriers()),
         ("language.md", "hints", hints()),
         ("language.md", "textures", textures()),

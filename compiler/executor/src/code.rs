@@ -5,7 +5,7 @@
 //! constant from a local, and none allocates.
 
 use crate::format::Format;
-use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
+use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, Rounding, RuntimeFn, TextureOp, WarpOp};
 use cdp_core::ir::{BinaryOp, FunctionKind, UnaryOp};
 use cdp_core::source::Span;
 use cdp_core::types::{Float, Int, Scalar, Space};
@@ -105,6 +105,14 @@ pub(crate) enum Op {
     CastFloat {
         from: Float,
         to: Float,
+        d: u32,
+        a: u32,
+    },
+    /// As `cvt` of PTX does it, rounded as stated.
+    CastRounded {
+        from: Kind,
+        to: Kind,
+        rounding: Rounding,
         d: u32,
         a: u32,
     },
@@ -302,12 +310,13 @@ pub(crate) struct Call {
     pub dst: Option<Slot>,
 }
 
+/// What an intrinsic takes at most.
+pub(crate) const MOST_ARGS: usize = 4;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IntrinsicCall {
     pub intrinsic: Intrinsic,
-    /// Of the first argument.
-    pub kind: Kind,
-    pub args: [(Slot, Kind); 3],
+    pub args: [(Slot, Kind); MOST_ARGS],
     pub arity: u32,
     pub result: u32,
 }

@@ -38,6 +38,7 @@ mod math;
 pub mod occupancy;
 mod print;
 mod program;
+mod special;
 pub mod texture;
 pub mod trace;
 mod transfer;

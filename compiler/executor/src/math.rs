@@ -2,47 +2,60 @@
 //!
 //! What is exact or correctly rounded comes from `cdp_core::ir::eval`, bit for bit what a GPU gives. The others, which libdevice or an
 //! approximate instruction computes there, are computed by `libm` in `f64`: for `f32` that is the nearest number but for rare
-//! ties, for `f64` within 1 unit in the last place (2 for `tgamma`, `lgamma` and those made of two calls). A GPU's own error, which the CUDA
+//! ties, for `f64` within 1 unit in the last place (2 for `tgamma`, `lgamma` and those made of two calls, more for those of `special`). A GPU's own error, which the CUDA
 //! programming guide lists in its section on mathematical functions, comes on top when the two are compared.
 
-use crate::code::Kind;
-use cdp_core::builtins::{Domain, Intrinsic};
-use cdp_core::ir::eval;
+use crate::code::{Kind, MOST_ARGS};
+use crate::special;
+use cdp_core::builtins::{Intrinsic, Rounding};
+use cdp_core::ir::{CastKind, eval};
 use cdp_core::types::{Float, Int, TypeId, TypeTable};
 use std::sync::LazyLock;
 
 /// The built-in types, which are all that the evaluator needs.
 static TYPES: LazyLock<TypeTable> = LazyLock::new(TypeTable::new);
 
-/// Bytes of an intrinsic's result, from the kind of its first argument.
-pub(crate) const fn result_size(intrinsic: Intrinsic, kind: Kind) -> u32 {
-    match intrinsic.domain() {
-        Domain::FloatToBool => 1,
-        Domain::BitsToInt | Domain::U32 | Domain::F32 => 4,
-        _ => kind.size(),
+const fn type_of(kind: Kind) -> TypeId {
+    match kind {
+        Kind::Int(int) => TypeTable::int(int),
+        Kind::Float(float) => TypeTable::float(float),
     }
 }
 
-/// An intrinsic of arguments' bits; `kind` is the first one's. None when it does not exist for that kind.
-pub(crate) fn intrinsic(intrinsic: Intrinsic, kind: Kind, args: &[u64]) -> Option<u64> {
-    let ty: TypeId = match kind {
-        Kind::Int(int) => TypeTable::int(int),
-        Kind::Float(float) => TypeTable::float(float),
-    };
+/// An intrinsic of arguments' bits. None when it does not exist for these kinds.
+pub(crate) fn intrinsic(intrinsic: Intrinsic, kinds: &[Kind], args: &[u64]) -> Option<u64> {
+    let kind = *kinds.first()?;
     if let Some(bits) = quick(intrinsic, kind, args) {
         return Some(bits);
     }
-    if let Ok(bits) = eval::eval_intrinsic(&TYPES, intrinsic, ty, args) {
+    let mut types = [TypeTable::U64; MOST_ARGS];
+    for (ty, kind) in types.iter_mut().zip(kinds) {
+        *ty = type_of(*kind);
+    }
+    if let Ok(bits) = eval::eval_intrinsic(&TYPES, intrinsic, types.get(..args.len())?, args) {
         return Some(bits);
     }
     let Kind::Float(float) = kind else { return None };
     let value = |index: usize| args.get(index).map(|bits| float.value(*bits));
-    let result = match args.len() {
-        1 => one(intrinsic, value(0)?)?,
-        2 => two(intrinsic, value(0)?, value(1)?)?,
+    let result = match (intrinsic, args) {
+        (Intrinsic::Jn | Intrinsic::Yn, [_, n]) => {
+            let n = Int::I32.value(*n) as i32;
+            if intrinsic == Intrinsic::Jn { libm::jn(n, value(0)?) } else { libm::yn(n, value(0)?) }
+        }
+        (_, [_]) => one(intrinsic, value(0)?)?,
+        (_, [_, _]) => two(intrinsic, value(0)?, value(1)?)?,
+        (Intrinsic::Norm3d, _) => special::norm(&[value(0)?, value(1)?, value(2)?]),
+        (Intrinsic::Rnorm3d, _) => 1.0 / special::norm(&[value(0)?, value(1)?, value(2)?]),
+        (Intrinsic::Norm4d, _) => special::norm(&[value(0)?, value(1)?, value(2)?, value(3)?]),
+        (Intrinsic::Rnorm4d, _) => 1.0 / special::norm(&[value(0)?, value(1)?, value(2)?, value(3)?]),
         _ => return None,
     };
     Some(eval::round(float, result))
+}
+
+/// A conversion that rounds as stated. None when there is none between these kinds.
+pub(crate) fn rounded(from: Kind, to: Kind, rounding: Rounding, bits: u64) -> Option<u64> {
+    eval::eval_cast(&TYPES, CastKind::Rounded(rounding), type_of(from), type_of(to), bits).ok()
 }
 
 /// What programs use most, without a detour.
@@ -87,6 +100,17 @@ fn one(intrinsic: Intrinsic, x: f64) -> Option<f64> {
         Intrinsic::Log1p => libm::log1p(x),
         Intrinsic::Erf => libm::erf(x),
         Intrinsic::Erfc => libm::erfc(x),
+        Intrinsic::Erfinv => special::erfinv(x),
+        Intrinsic::Erfcinv => special::erfcinv(x),
+        Intrinsic::Erfcx => special::erfcx(x),
+        Intrinsic::Normcdf => special::normcdf(x),
+        Intrinsic::Normcdfinv => special::normcdfinv(x),
+        Intrinsic::J0 => libm::j0(x),
+        Intrinsic::J1 => libm::j1(x),
+        Intrinsic::Y0 => libm::y0(x),
+        Intrinsic::Y1 => libm::y1(x),
+        Intrinsic::CylBesselI0 => special::bessel_i(0, x),
+        Intrinsic::CylBesselI1 => special::bessel_i(1, x),
         Intrinsic::Tgamma => libm::tgamma(x),
         Intrinsic::Lgamma => libm::lgamma(x),
         _ => return None,
@@ -100,6 +124,7 @@ fn two(intrinsic: Intrinsic, x: f64, y: f64) -> Option<f64> {
         // ex2(y lg2(x)) has no value for negative x, whatever y (CUDA programming guide, intrinsic functions)
         Intrinsic::FastPow => libm::exp2(y * libm::log2(x)),
         Intrinsic::Hypot => libm::hypot(x, y),
+        Intrinsic::Rhypot => 1.0 / libm::hypot(x, y),
         Intrinsic::FastDivide => {
             // for such divisors the instruction gives zero (CUDA programming guide, intrinsic functions)
             let size = y.abs();
@@ -155,34 +180,45 @@ fn quarter_turns(turn: f64) -> (i64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdp_core::builtins::Domain;
 
     fn f64_of(which: Intrinsic, args: &[f64]) -> f64 {
         let bits: Vec<u64> = args.iter().map(|x| x.to_bits()).collect();
-        f64::from_bits(intrinsic(which, Kind::Float(Float::F64), &bits).unwrap())
+        f64::from_bits(intrinsic(which, &vec![Kind::Float(Float::F64); bits.len()], &bits).unwrap())
     }
 
     #[test]
     fn every_intrinsic_has_a_value_for_every_type_of_its_domain() {
+        let float = |float| Kind::Float(float);
+        let (single, double) = (float(Float::F32), float(Float::F64));
+        let all = |kinds: &[Kind], arity: usize| kinds.iter().map(|kind| vec![*kind; arity]).collect::<Vec<_>>();
+        let of = |ty: &TypeId| match (TYPES.as_int(*ty), TYPES.as_float(*ty)) {
+            (Some(int), _) => Kind::Int(int),
+            (None, float) => Kind::Float(float.unwrap()),
+        };
+        let [int, word, long, unsigned_long] = [Int::I32, Int::U32, Int::I64, Int::U64].map(Kind::Int);
         for which in Intrinsic::ALL {
-            let kinds: &[Kind] = match which.domain() {
-                Domain::Float | Domain::FloatToBool | Domain::FloatInt | Domain::FloatToBits => {
-                    &[Kind::Float(Float::F32), Kind::Float(Float::F64)]
+            let arity = which.arity();
+            let lists = match which.domain() {
+                Domain::Float | Domain::FloatToBool | Domain::FloatToBits | Domain::FloatToInt | Domain::FloatToLong => {
+                    all(&[single, double], arity)
                 }
-                Domain::AnyFloat => {
-                    &[Kind::Float(Float::F16), Kind::Float(Float::Bf16), Kind::Float(Float::F32), Kind::Float(Float::F64)]
-                }
-                Domain::F32 => &[Kind::Float(Float::F32)],
-                Domain::Number => &[Kind::Int(Int::I8), Kind::Int(Int::U64), Kind::Float(Float::F32), Kind::Float(Float::F64)],
-                Domain::Integer => &[Kind::Int(Int::I8), Kind::Int(Int::U64)],
-                Domain::BitsToInt | Domain::Bits => {
-                    &[Kind::Int(Int::U32), Kind::Int(Int::I32), Kind::Int(Int::U64), Kind::Int(Int::I64)]
-                }
-                Domain::U32 => &[Kind::Int(Int::U32)],
-                Domain::BitsToFloat => &[Kind::Int(Int::I32), Kind::Int(Int::I64)],
+                Domain::FloatInt | Domain::IntFloat => vec![vec![single, int], vec![double, int]],
+                Domain::AnyFloat => all(&[float(Float::F16), float(Float::Bf16), single, double], arity),
+                Domain::F32 => all(&[single], arity),
+                Domain::Number => all(&[Kind::Int(Int::I8), unsigned_long, single, double], arity),
+                Domain::Integer => all(&[Kind::Int(Int::I8), unsigned_long], arity),
+                Domain::BitsToInt | Domain::Bits => all(&[word, int, unsigned_long, long], arity),
+                Domain::U32 => all(&[word], arity),
+                Domain::Word => all(&[word, int], arity),
+                Domain::Differences => vec![vec![int, int, word], vec![word; 3]],
+                Domain::Products => vec![vec![int; 3], vec![int, word, int], vec![word, int, int], vec![word; 3]],
+                Domain::BitsToFloat => all(&[int, long], arity),
+                Domain::Fixed(types, _) => vec![types.iter().map(of).collect()],
             };
-            for kind in kinds {
-                let args = vec![0x3f00; which.arity()];
-                assert!(intrinsic(*which, *kind, &args).is_some(), "{} of {kind:?}", which.name());
+            for kinds in lists {
+                let args = vec![0x3f00; arity];
+                assert!(intrinsic(*which, &kinds, &args).is_some(), "{} of {kinds:?}", which.name());
             }
         }
     }

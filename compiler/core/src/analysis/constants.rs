@@ -86,9 +86,9 @@ impl Constants {
             Rvalue::Cast(kind, a) => eval_cast(types, *kind, ty(a), result, bits(a)?),
             Rvalue::Select(c, a, b) => Ok(if bits(c)? == 0 { bits(b)? } else { bits(a)? }),
             Rvalue::Intrinsic(function, args) => {
-                let first = args.first().map(ty)?;
+                let of: Vec<_> = args.iter().map(ty).collect();
                 let args: Option<Vec<u64>> = args.iter().map(bits).collect();
-                eval_intrinsic(types, *function, first, &args?)
+                eval_intrinsic(types, *function, &of, &args?)
             }
             _ => return None,
         })

@@ -1,41 +1,112 @@
 //! Pure functions: mathematics through libdevice or PTX instructions, and bit operations.
 
+use super::Rounding;
 use crate::types::{TypeId, TypeTable};
 
 macro_rules! intrinsics {
-    ($($variant:ident $name:literal $arity:literal $domain:ident $doc:literal;)*) => {
+    (
+        plain { $($variant:ident $name:literal $arity:literal $domain:ident $doc:literal;)* }
+        rounded { $($op:ident $single:literal $double:literal $op_arity:literal $op_doc:literal;)* }
+    ) => {
         /// A function whose result depends on its arguments alone. The operand types decide the width.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Intrinsic {
             $(#[doc = $doc] $variant,)*
+            /// Arithmetic that says how it rounds, and is never fused with other arithmetic.
+            Rounded(RoundedOp, Rounding),
+        }
+
+        /// Arithmetic that says how it rounds.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum RoundedOp {
+            $(#[doc = $op_doc] $op,)*
+        }
+
+        impl RoundedOp {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$op,)*];
+
+            /// The names for `f32`, then those for `f64`, each in the order of [`Rounding::ALL`].
+            #[must_use]
+            pub const fn names(self) -> [[&'static str; 4]; 2] {
+                match self {
+                    $(Self::$op => [
+                        [concat!($single, "_rn"), concat!($single, "_rz"), concat!($single, "_ru"), concat!($single, "_rd")],
+                        [concat!($double, "_rn"), concat!($double, "_rz"), concat!($double, "_ru"), concat!($double, "_rd")],
+                    ],)*
+                }
+            }
+
+            /// The names for `f64`, in the order of [`Rounding::ALL`].
+            #[must_use]
+            pub const fn double_names(self) -> [&'static str; 4] {
+                let [_, double] = self.names();
+                double
+            }
+
+            const fn single_name(self, rounding: Rounding) -> &'static str {
+                let [[nearest, zero, up, down], _] = self.names();
+                match rounding {
+                    Rounding::Nearest => nearest,
+                    Rounding::Zero => zero,
+                    Rounding::Up => up,
+                    Rounding::Down => down,
+                }
+            }
+
+            /// One line for the reference.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$op => $op_doc,)* }
+            }
         }
 
         impl Intrinsic {
             /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub const ALL: &'static [Self] = &[
+                $(Self::$variant,)*
+                $(
+                    Self::Rounded(RoundedOp::$op, Rounding::Nearest),
+                    Self::Rounded(RoundedOp::$op, Rounding::Zero),
+                    Self::Rounded(RoundedOp::$op, Rounding::Up),
+                    Self::Rounded(RoundedOp::$op, Rounding::Down),
+                )*
+            ];
 
-            /// The name in source and in the textual IR.
+            /// The name in source and in the textual IR; of the names for one width each, that for `f32`.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+                match self {
+                    $(Self::$variant => $name,)*
+                    Self::Rounded(op, rounding) => op.single_name(rounding),
+                }
             }
 
             /// How many arguments it takes.
             #[must_use]
             pub const fn arity(self) -> usize {
-                match self { $(Self::$variant => $arity,)* }
+                match self {
+                    $(Self::$variant => $arity,)*
+                    $(Self::Rounded(RoundedOp::$op, _) => $op_arity,)*
+                }
             }
 
             /// What its arguments may be.
             #[must_use]
             pub const fn domain(self) -> Domain {
-                match self { $(Self::$variant => Domain::$domain,)* }
+                match self {
+                    $(Self::$variant => Domain::$domain,)*
+                    Self::Rounded(..) => Domain::Float,
+                }
             }
 
             /// One line for the reference and for hovers.
             #[must_use]
             pub const fn doc(self) -> &'static str {
-                match self { $(Self::$variant => $doc,)* }
+                match self {
+                    $(Self::$variant => $doc,)*
+                    Self::Rounded(op, _) => op.doc(),
+                }
             }
         }
     };
@@ -68,85 +139,172 @@ pub enum Domain {
     FloatToBits,
     /// The argument is an integer of 32 or 64 bits; the result `f32` or `f64` with the same bits.
     BitsToFloat,
+    /// `f32` or `f64`; the result is `i32`.
+    FloatToInt,
+    /// `f32` or `f64`; the result is `i64`.
+    FloatToLong,
+    /// An `i32` and `f32` or `f64`, in the IR the other way round; the result is of the floating-point type.
+    IntFloat,
+    /// All arguments and the result are one type of `i32`, `u32`.
+    Word,
+    /// Two of `i32` or two of `u32`, and a `u32`; the result is `u32`.
+    Differences,
+    /// Two packed numbers, each `i32` or `u32` (in source also the vectors that have these bits), and a sum of 32 bits: `u32` where
+    /// both are unsigned, `i32` otherwise; the result is of the sum's type.
+    Products,
+    /// Exactly these types, and this result.
+    Fixed(&'static [TypeId], TypeId),
+}
+
+impl Domain {
+    const FIND_SET: Self = Self::Fixed(&[TypeTable::U32, TypeTable::U32, TypeTable::I32], TypeTable::U32);
+    const F32_TO_U32: Self = Self::Fixed(&[TypeTable::F32], TypeTable::U32);
+    const HALVES_TO_F64: Self = Self::Fixed(&[TypeTable::I32, TypeTable::I32], TypeTable::F64);
+    const F64_TO_HALF: Self = Self::Fixed(&[TypeTable::F64], TypeTable::I32);
+
+    /// Whether the argument that decides is a floating-point number.
+    #[must_use]
+    pub const fn is_of_floats(self) -> bool {
+        matches!(
+            self,
+            Self::Float
+                | Self::AnyFloat
+                | Self::FloatToBool
+                | Self::FloatInt
+                | Self::IntFloat
+                | Self::FloatToBits
+                | Self::FloatToInt
+                | Self::FloatToLong
+        )
+    }
 }
 
 intrinsics! {
-    Sqrt "sqrt" 1 Float "square root, correctly rounded";
-    Rsqrt "rsqrt" 1 Float "1 / sqrt(x)";
-    Cbrt "cbrt" 1 Float "cube root";
-    Rcbrt "rcbrt" 1 Float "1 / cbrt(x)";
-    Sin "sin" 1 Float "sine of radians";
-    Cos "cos" 1 Float "cosine of radians";
-    Tan "tan" 1 Float "tangent of radians";
-    Sinpi "sinpi" 1 Float "sin(pi x)";
-    Cospi "cospi" 1 Float "cos(pi x)";
-    Asin "asin" 1 Float "arc sine";
-    Acos "acos" 1 Float "arc cosine";
-    Atan "atan" 1 Float "arc tangent";
-    Atan2 "atan2" 2 Float "arc tangent of y / x in the quadrant of (x, y)";
-    Sinh "sinh" 1 Float "hyperbolic sine";
-    Cosh "cosh" 1 Float "hyperbolic cosine";
-    Tanh "tanh" 1 Float "hyperbolic tangent";
-    Asinh "asinh" 1 Float "inverse hyperbolic sine";
-    Acosh "acosh" 1 Float "inverse hyperbolic cosine";
-    Atanh "atanh" 1 Float "inverse hyperbolic tangent";
-    Exp "exp" 1 Float "e to the power x";
-    Exp2 "exp2" 1 Float "2 to the power x";
-    Exp10 "exp10" 1 Float "10 to the power x";
-    Expm1 "expm1" 1 Float "exp(x) - 1 without cancellation";
-    Log "log" 1 Float "natural logarithm";
-    Log2 "log2" 1 Float "logarithm to base 2";
-    Log10 "log10" 1 Float "logarithm to base 10";
-    Log1p "log1p" 1 Float "log(1 + x) without cancellation";
-    Pow "pow" 2 Float "x to the power y";
-    Fmod "fmod" 2 Float "remainder of x / y with the sign of x";
-    Remainder "remainder" 2 Float "IEEE remainder";
-    Hypot "hypot" 2 Float "sqrt(x x + y y) without overflow";
-    Fdim "fdim" 2 Float "max(x - y, 0)";
-    Copysign "copysign" 2 Float "the magnitude of x with the sign of y";
-    Erf "erf" 1 Float "error function";
-    Erfc "erfc" 1 Float "1 - erf(x)";
-    Tgamma "tgamma" 1 Float "gamma function";
-    Lgamma "lgamma" 1 Float "logarithm of the absolute value of the gamma function";
-    Floor "floor" 1 Float "largest integer not above x";
-    Ceil "ceil" 1 Float "smallest integer not below x";
-    Trunc "trunc" 1 Float "x without its fraction";
-    Round "round" 1 Float "nearest integer, halves away from zero";
-    Rint "rint" 1 Float "nearest integer, halves to even";
-    Fma "fma" 3 AnyFloat "x y + z, rounded once";
-    Ldexp "ldexp" 2 FloatInt "x times 2 to the power n";
-    Isnan "isnan" 1 FloatToBool "whether x is not a number";
-    Isinf "isinf" 1 FloatToBool "whether x is infinite";
-    Isfinite "isfinite" 1 FloatToBool "whether x is neither infinite nor not a number";
-    Signbit "signbit" 1 FloatToBool "whether the sign bit is set";
-    Saturate "__saturatef" 1 F32 "x clamped to 0..1, NaN gives 0";
-    FastSin "__sinf" 1 F32 "fast sine (sin.approx)";
-    FastCos "__cosf" 1 F32 "fast cosine (cos.approx)";
-    FastTan "__tanf" 1 F32 "fast tangent: __sinf / __cosf";
-    FastExp "__expf" 1 F32 "fast exponential (ex2.approx)";
-    FastExp10 "__exp10f" 1 F32 "fast power of 10 (ex2.approx)";
-    FastLog "__logf" 1 F32 "fast natural logarithm (lg2.approx)";
-    FastLog2 "__log2f" 1 F32 "fast logarithm to base 2 (lg2.approx)";
-    FastLog10 "__log10f" 1 F32 "fast logarithm to base 10 (lg2.approx)";
-    FastPow "__powf" 2 F32 "fast power: ex2.approx(y lg2.approx(x))";
-    FastDivide "__fdividef" 2 F32 "fast division (div.approx)";
-    Abs "abs" 1 Number "absolute value; of the smallest signed integer it is that integer";
-    Min "min" 2 Number "the smaller one; of a number and NaN, the number";
-    Max "max" 2 Number "the larger one; of a number and NaN, the number";
-    WrappingAdd "wrapping_add" 2 Integer "x + y modulo 2 to the width";
-    WrappingSub "wrapping_sub" 2 Integer "x - y modulo 2 to the width";
-    WrappingMul "wrapping_mul" 2 Integer "x * y modulo 2 to the width";
-    WrappingNeg "wrapping_neg" 1 Integer "-x modulo 2 to the width";
-    Mulhi "__mulhi" 2 Bits "the upper half of the double-width product";
-    Popc "__popc" 1 BitsToInt "how many bits are 1";
-    Clz "__clz" 1 BitsToInt "how many leading bits are 0";
-    Ffs "__ffs" 1 BitsToInt "place of the lowest 1 bit, from 1; 0 when there is none";
-    Brev "__brev" 1 Bits "the bits in reverse order";
-    BytePerm "__byte_perm" 3 U32 "four bytes picked from the eight of x and y by the nibbles of s (prmt)";
-    FunnelShiftLeft "__funnelshift_l" 3 U32 "the upper word of hi:lo shifted left by n modulo 32; arguments lo, hi, n";
-    FunnelShiftRight "__funnelshift_r" 3 U32 "the lower word of hi:lo shifted right by n modulo 32; arguments lo, hi, n";
-    FloatAsInt "__float_as_int" 1 FloatToBits "the same bits as a signed integer";
-    IntAsFloat "__int_as_float" 1 BitsToFloat "the same bits as a floating-point number";
+    plain {
+        Sqrt "sqrt" 1 Float "square root, correctly rounded";
+        Rsqrt "rsqrt" 1 Float "1 / sqrt(x)";
+        Cbrt "cbrt" 1 Float "cube root";
+        Rcbrt "rcbrt" 1 Float "1 / cbrt(x)";
+        Sin "sin" 1 Float "sine of radians";
+        Cos "cos" 1 Float "cosine of radians";
+        Tan "tan" 1 Float "tangent of radians";
+        Sinpi "sinpi" 1 Float "sin(pi x)";
+        Cospi "cospi" 1 Float "cos(pi x)";
+        Asin "asin" 1 Float "arc sine";
+        Acos "acos" 1 Float "arc cosine";
+        Atan "atan" 1 Float "arc tangent";
+        Atan2 "atan2" 2 Float "arc tangent of y / x in the quadrant of (x, y)";
+        Sinh "sinh" 1 Float "hyperbolic sine";
+        Cosh "cosh" 1 Float "hyperbolic cosine";
+        Tanh "tanh" 1 Float "hyperbolic tangent";
+        Asinh "asinh" 1 Float "inverse hyperbolic sine";
+        Acosh "acosh" 1 Float "inverse hyperbolic cosine";
+        Atanh "atanh" 1 Float "inverse hyperbolic tangent";
+        Exp "exp" 1 Float "e to the power x";
+        Exp2 "exp2" 1 Float "2 to the power x";
+        Exp10 "exp10" 1 Float "10 to the power x";
+        Expm1 "expm1" 1 Float "exp(x) - 1 without cancellation";
+        Log "log" 1 Float "natural logarithm";
+        Log2 "log2" 1 Float "logarithm to base 2";
+        Log10 "log10" 1 Float "logarithm to base 10";
+        Log1p "log1p" 1 Float "log(1 + x) without cancellation";
+        Pow "pow" 2 Float "x to the power y";
+        Fmod "fmod" 2 Float "remainder of x / y with the sign of x";
+        Remainder "remainder" 2 Float "IEEE remainder";
+        Hypot "hypot" 2 Float "sqrt(x x + y y) without overflow";
+        Rhypot "rhypot" 2 Float "1 / hypot(x, y)";
+        Norm3d "norm3d" 3 Float "sqrt(x x + y y + z z) without overflow";
+        Rnorm3d "rnorm3d" 3 Float "1 / norm3d(x, y, z)";
+        Norm4d "norm4d" 4 Float "sqrt(x x + y y + z z + t t) without overflow";
+        Rnorm4d "rnorm4d" 4 Float "1 / norm4d(x, y, z, t)";
+        Fdim "fdim" 2 Float "max(x - y, 0)";
+        Copysign "copysign" 2 Float "the magnitude of x with the sign of y";
+        Erf "erf" 1 Float "error function";
+        Erfc "erfc" 1 Float "1 - erf(x)";
+        Tgamma "tgamma" 1 Float "gamma function";
+        Erfinv "erfinv" 1 Float "inverse of erf";
+        Erfcinv "erfcinv" 1 Float "inverse of erfc";
+        Erfcx "erfcx" 1 Float "exp(x x) erfc(x)";
+        Normcdf "normcdf" 1 Float "standard normal distribution function";
+        Normcdfinv "normcdfinv" 1 Float "inverse of normcdf";
+        Lgamma "lgamma" 1 Float "logarithm of the absolute value of the gamma function";
+        J0 "j0" 1 Float "Bessel function of the first kind of order 0";
+        J1 "j1" 1 Float "Bessel function of the first kind of order 1";
+        Jn "jn" 2 IntFloat "Bessel function of the first kind of order n; arguments n, x";
+        Y0 "y0" 1 Float "Bessel function of the second kind of order 0";
+        Y1 "y1" 1 Float "Bessel function of the second kind of order 1";
+        Yn "yn" 2 IntFloat "Bessel function of the second kind of order n; arguments n, x";
+        CylBesselI0 "cyl_bessel_i0" 1 Float "modified Bessel function of the first kind of order 0";
+        CylBesselI1 "cyl_bessel_i1" 1 Float "modified Bessel function of the first kind of order 1";
+        Floor "floor" 1 Float "largest integer not above x";
+        Ceil "ceil" 1 Float "smallest integer not below x";
+        Trunc "trunc" 1 Float "x without its fraction";
+        Round "round" 1 Float "nearest integer, halves away from zero";
+        Rint "rint" 1 Float "nearest integer, halves to even";
+        Llround "llround" 1 FloatToLong "nearest integer, halves away from zero";
+        Llrint "llrint" 1 FloatToLong "nearest integer, halves to even";
+        Nextafter "nextafter" 2 Float "the next number after x on the way to y";
+        Logb "logb" 1 Float "the exponent of x as a number";
+        Ilogb "ilogb" 1 FloatToInt "the exponent of x; -2147483648 of 0 and NaN, 2147483647 of infinities";
+        Fma "fma" 3 AnyFloat "x y + z, rounded once";
+        Ldexp "ldexp" 2 FloatInt "x times 2 to the power n";
+        Isnan "isnan" 1 FloatToBool "whether x is not a number";
+        Isinf "isinf" 1 FloatToBool "whether x is infinite";
+        Isfinite "isfinite" 1 FloatToBool "whether x is neither infinite nor not a number";
+        Signbit "signbit" 1 FloatToBool "whether the sign bit is set";
+        RsqrtNearest "__frsqrt_rn" 1 F32 "1 / sqrt(x), correctly rounded";
+        Saturate "__saturatef" 1 F32 "x clamped to 0..1, NaN gives 0";
+        FastSin "__sinf" 1 F32 "fast sine (sin.approx)";
+        FastCos "__cosf" 1 F32 "fast cosine (cos.approx)";
+        FastTan "__tanf" 1 F32 "fast tangent: __sinf / __cosf";
+        FastExp "__expf" 1 F32 "fast exponential (ex2.approx)";
+        FastExp10 "__exp10f" 1 F32 "fast power of 10 (ex2.approx)";
+        FastLog "__logf" 1 F32 "fast natural logarithm (lg2.approx)";
+        FastLog2 "__log2f" 1 F32 "fast logarithm to base 2 (lg2.approx)";
+        FastLog10 "__log10f" 1 F32 "fast logarithm to base 10 (lg2.approx)";
+        FastPow "__powf" 2 F32 "fast power: ex2.approx(y lg2.approx(x))";
+        FastDivide "__fdividef" 2 F32 "fast division (div.approx)";
+        Abs "abs" 1 Number "absolute value; of the smallest signed integer it is that integer";
+        Min "min" 2 Number "the smaller one; of a number and NaN, the number";
+        Max "max" 2 Number "the larger one; of a number and NaN, the number";
+        WrappingAdd "wrapping_add" 2 Integer "x + y modulo 2 to the width";
+        WrappingSub "wrapping_sub" 2 Integer "x - y modulo 2 to the width";
+        WrappingMul "wrapping_mul" 2 Integer "x * y modulo 2 to the width";
+        WrappingNeg "wrapping_neg" 1 Integer "-x modulo 2 to the width";
+        Mul24 "__mul24" 2 Word "the low 32 bits of the product of the low 24 bits of each";
+        AverageDown "__hadd" 2 Word "(x + y) / 2 without overflow, rounded down";
+        AverageUp "__rhadd" 2 Word "(x + y + 1) / 2 without overflow, rounded down";
+        Sad "__sad" 3 Differences "|x - y| + z modulo 2 to the 32nd";
+        Dp4a "__dp4a" 3 Products "the sum of the products of four bytes each, and z";
+        Dp2aLow "__dp2a_lo" 3 Products "the sum of the products of x's two halves with y's low two bytes, and z";
+        Dp2aHigh "__dp2a_hi" 3 Products "the sum of the products of x's two halves with y's high two bytes, and z";
+        Mulhi "__mulhi" 2 Bits "the upper half of the double-width product";
+        Popc "__popc" 1 BitsToInt "how many bits are 1";
+        Clz "__clz" 1 BitsToInt "how many leading bits are 0";
+        Ffs "__ffs" 1 BitsToInt "place of the lowest 1 bit, from 1; 0 when there is none";
+        Brev "__brev" 1 Bits "the bits in reverse order";
+        BytePerm "__byte_perm" 3 U32 "four bytes picked from the eight of x and y by the nibbles of s (prmt)";
+        FunnelShiftLeft "__funnelshift_l" 3 U32 "the upper word of hi:lo shifted left by n modulo 32; arguments lo, hi, n";
+        FunnelShiftRight "__funnelshift_r" 3 U32 "the lower word of hi:lo shifted right by n modulo 32; arguments lo, hi, n";
+        FunnelShiftLeftClamp "__funnelshift_lc" 3 U32 "the upper word of hi:lo shifted left by n, at most 32; arguments lo, hi, n";
+        FunnelShiftRightClamp "__funnelshift_rc" 3 U32 "the lower word of hi:lo shifted right by n, at most 32; arguments lo, hi, n";
+        FindSet "__fns" 3 FIND_SET "the place of a bit of the mask that is 1: the n-th from the bit `base` on, upwards, or downwards for negative n; for 0 that bit itself; 0xffffffff when there is none";
+        HilointToDouble "__hiloint2double" 2 HALVES_TO_F64 "the number with these upper and lower 32 bits";
+        DoubleToHigh "__double2hiint" 1 F64_TO_HALF "the upper 32 bits";
+        DoubleToLow "__double2loint" 1 F64_TO_HALF "the lower 32 bits";
+        FloatAsUint "__float_as_uint" 1 F32_TO_U32 "the same bits as an unsigned integer";
+        FloatAsInt "__float_as_int" 1 FloatToBits "the same bits as a signed integer";
+        IntAsFloat "__int_as_float" 1 BitsToFloat "the same bits as a floating-point number";
+    }
+    rounded {
+        Add "__fadd" "__dadd" 2 "x + y";
+        Sub "__fsub" "__dsub" 2 "x - y";
+        Mul "__fmul" "__dmul" 2 "x y";
+        Fma "__fmaf" "__fma" 3 "x y + z";
+        Div "__fdiv" "__ddiv" 2 "x / y";
+        Reciprocal "__frcp" "__drcp" 1 "1 / x";
+        Sqrt "__fsqrt" "__dsqrt" 1 "square root";
+    }
 }
 
 impl Intrinsic {
@@ -155,7 +313,18 @@ impl Intrinsic {
     #[must_use]
     pub fn from_name(name: &str) -> Option<(Self, Option<TypeId>)> {
         let plain = Self::ALL.iter().copied().find(|intrinsic| intrinsic.name() == name);
-        plain.map(|intrinsic| (intrinsic, None)).or_else(|| Self::alias(name))
+        match plain {
+            Some(Self::Rounded(..)) => plain.map(|intrinsic| (intrinsic, Some(TypeTable::F32))),
+            Some(intrinsic) => Some((intrinsic, None)),
+            None => Self::rounded_double(name).or_else(|| Self::alias(name)),
+        }
+    }
+
+    fn rounded_double(name: &str) -> Option<(Self, Option<TypeId>)> {
+        let mut all =
+            RoundedOp::ALL.iter().flat_map(|op| op.double_names().into_iter().zip(Rounding::ALL).map(move |it| (*op, it)));
+        let (op, (_, rounding)) = all.find(|(_, (known, _))| *known == name)?;
+        Some((Self::Rounded(op, rounding), Some(TypeTable::F64)))
     }
 
     /// CUDA's names for one width of a function.
@@ -170,6 +339,26 @@ impl Intrinsic {
             "__umul64hi" => (Self::Mulhi, Some(TypeTable::U64)),
             "__double_as_longlong" => (Self::FloatAsInt, Some(TypeTable::F64)),
             "__longlong_as_double" => (Self::IntAsFloat, Some(TypeTable::I64)),
+            "__umul24" => (Self::Mul24, Some(TypeTable::U32)),
+            "__uhadd" => (Self::AverageDown, Some(TypeTable::U32)),
+            "__urhadd" => (Self::AverageUp, Some(TypeTable::U32)),
+            "__usad" => (Self::Sad, Some(TypeTable::U32)),
+            "__uint_as_float" => (Self::IntAsFloat, Some(TypeTable::U32)),
+            "nearbyint" => (Self::Rint, None),
+            "nearbyintf" => (Self::Rint, Some(TypeTable::F32)),
+            "scalbn" => (Self::Ldexp, None),
+            "scalbnf" => (Self::Ldexp, Some(TypeTable::F32)),
+            "lround" => (Self::Llround, None),
+            "lrint" => (Self::Llrint, None),
+            "lroundf" => (Self::Llround, Some(TypeTable::F32)),
+            "lrintf" => (Self::Llrint, Some(TypeTable::F32)),
+            "labs" | "llabs" => (Self::Abs, Some(TypeTable::I64)),
+            "umin" => (Self::Min, Some(TypeTable::U32)),
+            "umax" => (Self::Max, Some(TypeTable::U32)),
+            "llmin" => (Self::Min, Some(TypeTable::I64)),
+            "llmax" => (Self::Max, Some(TypeTable::I64)),
+            "ullmin" => (Self::Min, Some(TypeTable::U64)),
+            "ullmax" => (Self::Max, Some(TypeTable::U64)),
             "fabs" => (Self::Abs, None),
             "fabsf" => (Self::Abs, Some(TypeTable::F32)),
             "fmin" => (Self::Min, None),
@@ -178,10 +367,18 @@ impl Intrinsic {
             "fmaxf" => (Self::Max, Some(TypeTable::F32)),
             _ => {
                 let stem = name.strip_suffix('f')?;
-                let is_float = |i: &Self| matches!(i.domain(), Domain::Float | Domain::AnyFloat | Domain::FloatInt);
-                let found = Self::ALL.iter().copied().find(|i| i.name() == stem && is_float(i))?;
+                let found = Self::ALL.iter().copied().find(|i| i.name() == stem && i.has_float_name())?;
                 (found, Some(TypeTable::F32))
             }
         })
+    }
+
+    /// Whether the name with an `f` at the end is that for `f32`.
+    fn has_float_name(self) -> bool {
+        let floats = matches!(
+            self.domain(),
+            Domain::Float | Domain::AnyFloat | Domain::FloatInt | Domain::IntFloat | Domain::FloatToInt | Domain::FloatToLong
+        );
+        floats && !matches!(self, Self::Rounded(..))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`Register`]: `threadIdx.x` and its kin.
 //! - [`Intrinsic`]: pure functions of their arguments: mathematics and bit operations.
+//! - `rounding`: arithmetic and conversions that say how they round.
 //! - `sync`: barriers, fences, warp operations and atomics.
 //! - `cache`: loads and stores with cache hints.
 //! - `texture`: fetches from textures, reads and writes of surfaces.
@@ -15,6 +16,7 @@ mod cache;
 mod constants;
 mod cuda_enum;
 mod intrinsic;
+mod rounding;
 mod runtime;
 mod sync;
 mod texture;
@@ -25,7 +27,8 @@ pub use constants::{
     named_constant, named_constants,
 };
 pub use cuda_enum::{BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, CudaEnum};
-pub use intrinsic::{Domain, Intrinsic};
+pub use intrinsic::{Domain, Intrinsic, RoundedOp};
+pub use rounding::{Conversion, Rounding};
 pub use runtime::{RuntimeFn, RuntimeParam, Side};
 pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};
 pub use texture::{TexelAccess, TexelChoice, TextureOp};

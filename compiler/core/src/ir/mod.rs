@@ -32,7 +32,9 @@ mod visit;
 pub use builder::FunctionBuilder;
 pub use text::{ParseError, parse, print};
 
-use crate::builtins::{AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
+use crate::builtins::{
+    AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, Rounding, RuntimeFn, TextureOp, WarpOp,
+};
 use crate::source::Span;
 use crate::types::{Space, TypeId, TypeTable};
 
@@ -546,6 +548,11 @@ pub enum CastKind {
     PointerToInt,
     /// An integer's bits as a pointer or handle.
     IntToPointer,
+    /// Between numbers as `cvt` of PTX does it: rounded as stated; to an integer saturating, where NaN gives 0, or the upper bit alone
+    /// where either side has 64 bits.
+    Rounded(Rounding),
+    /// A vector of 32 bits as an integer with the same bits.
+    Bits,
 }
 
 impl BinaryOp {

@@ -1,6 +1,7 @@
 //! Values.
 
 use super::Lowering;
+use crate::builtins::Domain;
 use crate::ir::{LocalId, Operand, Rvalue, StatementKind};
 use crate::source::Span;
 use crate::typed::{Expr, ExprKind, PlaceKind};
@@ -86,7 +87,13 @@ impl Lowering<'_> {
             }
             ExprKind::Extract(a, index) => Rvalue::Extract(self.value(a), *index),
             ExprKind::Register(register) => Rvalue::Register(*register),
-            ExprKind::Intrinsic(intrinsic, args) => Rvalue::Intrinsic(*intrinsic, self.values(args)),
+            ExprKind::Intrinsic(intrinsic, args) => {
+                let mut args = self.values(args);
+                if intrinsic.domain() == Domain::IntFloat {
+                    args.reverse();
+                }
+                Rvalue::Intrinsic(*intrinsic, args)
+            }
             ExprKind::And(a, b) => return self.short_circuit(dst, a, b, false, span),
             ExprKind::Or(a, b) => return self.short_circuit(dst, a, b, true, span),
             ExprKind::If(condition, then, otherwise) => {

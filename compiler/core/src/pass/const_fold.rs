@@ -142,8 +142,13 @@ fn fold(types: &TypeTable, value: &Rvalue, ty: TypeId) -> Option<Operand> {
         }
         Rvalue::Intrinsic(intrinsic, args) => {
             let first = constant(args.first()?)?.ty;
-            let args: Vec<&Operand> = args.iter().collect();
-            lanes(types, first, ty, &args, |element, args| eval_intrinsic(types, *intrinsic, element, args))
+            let of: Option<Vec<TypeId>> = args.iter().map(|arg| Some(constant(arg)?.ty)).collect();
+            let (of, args): (_, Vec<&Operand>) = (of?, args.iter().collect());
+            lanes(types, first, ty, &args, |element, args| {
+                // lanes of vectors have one type, which the first argument's says
+                let of: Vec<TypeId> = if element == first { of.clone() } else { vec![element; args.len()] };
+                eval_intrinsic(types, *intrinsic, &of, args)
+            })
         }
         Rvalue::Extract(a, index) => {
             let a = constant(a)?;

@@ -2,7 +2,7 @@
 
 use super::body::{Body, is_poison, poison};
 use crate::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Domain, Intrinsic, MemoryScope, Register, RuntimeFn, Side, TextureOp, WarpOp,
+    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, MemoryScope, Register, RoundedOp, RuntimeFn, Side, TextureOp, WarpOp,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
@@ -53,6 +53,8 @@ const MISSING_ON_DEVICE: &[(&str, &str)] = &[
 /// Every name that is called, for suggestions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let intrinsics = Intrinsic::ALL.iter().map(|i| i.name());
+    let doubles = RoundedOp::ALL.iter().flat_map(|op| op.double_names());
+    let conversions = Conversion::ALL.iter().map(|conversion| conversion.name);
     let runtime = RuntimeFn::ALL.iter().filter(|call| call.side() != Side::Internal).map(|call| call.name());
     let barriers = BarrierOp::ALL.into_iter().map(BarrierOp::name);
     let atomics = AtomicOp::ALL.into_iter().map(AtomicOp::name);
@@ -61,6 +63,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let makers = MAKERS.iter().map(|(name, _)| *name);
     let hints = CacheHint::ALL.iter().map(|hint| hint.name());
     intrinsics
+        .chain(doubles)
+        .chain(conversions)
         .chain(runtime)
         .chain(barriers)
         .chain(atomics)
@@ -100,6 +104,9 @@ impl Body<'_, '_> {
         }
         if let Some(result) = self.special_call(name, path.span, args, span) {
             return Some(result);
+        }
+        if let Some(conversion) = Conversion::from_name(name) {
+            return Some(self.conversion(conversion, args, span));
         }
         if let Some((intrinsic, fixed)) = Intrinsic::from_name(name) {
             return Some(self.intrinsic(intrinsic, fixed, name, args, expect, span));
@@ -179,131 +186,6 @@ impl Body<'_, '_> {
         let message = format!("`{name}` takes {wanted} argument{plural}, {} given", args.len());
         self.report(Diagnostic::new(Code::E0204, span, message));
         false
-    }
-
-    // ------------------------------------------------------------------------------------------------------ intrinsics
-
-    fn intrinsic(
-        &mut self,
-        intrinsic: Intrinsic,
-        fixed: Option<TypeId>,
-        name: &str,
-        args: &[ast::Arg],
-        expect: Option<TypeId>,
-        span: Span,
-    ) -> Expr {
-        if !self.count(name, args, intrinsic.arity(), intrinsic.arity(), span) {
-            return self.skip_args(args, span);
-        }
-        let domain = intrinsic.domain();
-        let fixed = fixed.or(match domain {
-            Domain::F32 => Some(TypeTable::F32),
-            Domain::U32 => Some(TypeTable::U32),
-            _ => None,
-        });
-        let typed = match fixed {
-            Some(ty) => args.iter().map(|arg| self.expr_as(&arg.value, ty)).collect(),
-            None => self.common_args(domain, args, expect),
-        };
-        let Some(first) = typed.first().filter(|_| !typed.iter().any(is_poison)) else { return poison(span) };
-        let ty = first.ty;
-        if !self.in_domain(domain, ty) {
-            let message = format!("`{name}` does not work on `{}`", self.show(ty));
-            let first_span = first.span;
-            let mut diagnostic = Diagnostic::new(Code::E0203, first_span, message);
-            if matches!(self.checker.types.get(ty), Type::Int(_)) && matches!(domain, Domain::Float | Domain::AnyFloat) {
-                diagnostic = diagnostic.help(format!("convert first: `{} as f32`", self.text(first_span)));
-            }
-            self.report(diagnostic);
-            return poison(span);
-        }
-        let result = self.result_of(domain, ty);
-        Expr { kind: ExprKind::Intrinsic(intrinsic, typed), ty: result, span }
-    }
-
-    /// The arguments in the type that they have in common.
-    fn common_args(&mut self, domain: Domain, args: &[ast::Arg], expect: Option<TypeId>) -> Vec<Expr> {
-        if domain == Domain::FloatInt {
-            let [value, exponent] = args else { return Vec::new() };
-            let value = self.float_arg(&value.value, expect);
-            return vec![value, self.expr_as(&exponent.value, TypeTable::I32)];
-        }
-        match args {
-            [a, b] => {
-                let (a, b) = self.same_type(&a.value, &b.value, expect.filter(|ty| self.is_number(*ty)), "the arguments");
-                vec![a, b]
-            }
-            [a, b, c] => {
-                // the first two decide; the third follows
-                let (x, y) = self.same_type(&a.value, &b.value, expect.filter(|ty| self.is_number(*ty)), "the arguments");
-                let z = if is_poison(&x) { self.expr(&c.value, None) } else { self.expr_as(&c.value, x.ty) };
-                vec![x, y, z]
-            }
-            [a] if matches!(domain, Domain::Float | Domain::AnyFloat | Domain::FloatToBool | Domain::FloatToBits) => {
-                let expect = match (domain, expect) {
-                    (Domain::FloatToBits, Some(TypeTable::I32)) => Some(TypeTable::F32),
-                    _ => expect.filter(|ty| self.checker.types.as_float(*ty).is_some()),
-                };
-                vec![self.float_arg(&a.value, expect)]
-            }
-            [a] if domain == Domain::BitsToFloat => {
-                // a literal is as wide as the result that is wanted
-                let wanted = if expect == Some(TypeTable::F64) { TypeTable::I64 } else { TypeTable::I32 };
-                let fits = super::expr::is_literal(&a.value) && self.literal_fits(&a.value, wanted);
-                let unsigned = if wanted == TypeTable::I64 { TypeTable::U64 } else { TypeTable::U32 };
-                vec![self.expr(&a.value, Some(if fits { wanted } else { unsigned }))]
-            }
-            [a] => vec![self.expr(&a.value, expect.filter(|ty| self.is_number(*ty)))],
-            _ => Vec::new(),
-        }
-    }
-
-    /// An integer literal where a float is wanted is one.
-    fn float_arg(&mut self, arg: &ast::Expr, expect: Option<TypeId>) -> Expr {
-        if super::expr::is_literal(arg) {
-            let expect = expect.filter(|ty| self.checker.types.as_float(*ty).is_some());
-            return self.expr(arg, Some(expect.unwrap_or(TypeTable::F64)));
-        }
-        self.expr(arg, expect)
-    }
-
-    /// Whether an integer literal is in the range of a type; true for anything else.
-    fn literal_fits(&self, literal: &ast::Expr, ty: TypeId) -> bool {
-        match (&literal.without_parens().kind, self.checker.types.as_int(ty)) {
-            (ast::ExprKind::Int { value, .. }, Some(int)) => i128::from(*value) <= int.range().1,
-            _ => true,
-        }
-    }
-
-    fn is_number(&self, ty: TypeId) -> bool {
-        matches!(self.checker.types.get(ty), Type::Int(_) | Type::Float(_))
-    }
-
-    fn in_domain(&self, domain: Domain, ty: TypeId) -> bool {
-        let wide = |int: Int| int.bits() >= 32;
-        match (domain, self.checker.types.get(ty)) {
-            (Domain::Float | Domain::FloatToBool | Domain::FloatInt | Domain::FloatToBits, Type::Float(f)) => {
-                matches!(f, Float::F32 | Float::F64)
-            }
-            (Domain::AnyFloat, Type::Float(_)) | (Domain::Number, Type::Int(_) | Type::Float(_)) => true,
-            (Domain::Integer, Type::Int(_)) => true,
-            (Domain::BitsToInt | Domain::Bits | Domain::BitsToFloat, Type::Int(int)) => wide(*int),
-            (Domain::F32, _) => ty == TypeTable::F32,
-            (Domain::U32, _) => ty == TypeTable::U32,
-            _ => false,
-        }
-    }
-
-    fn result_of(&self, domain: Domain, ty: TypeId) -> TypeId {
-        match domain {
-            Domain::FloatToBool => TypeTable::BOOL,
-            Domain::BitsToInt => TypeTable::I32,
-            Domain::FloatToBits if ty == TypeTable::F32 => TypeTable::I32,
-            Domain::FloatToBits => TypeTable::I64,
-            Domain::BitsToFloat if self.checker.types.as_int(ty).is_some_and(|int| int.bits() == 32) => TypeTable::F32,
-            Domain::BitsToFloat => TypeTable::F64,
-            _ => ty,
-        }
     }
 
     // -------------------------------------------------------------------------------------- barriers, atomics, warps

@@ -190,8 +190,8 @@ impl Body<'_, '_> {
             }
             ExprKind::Intrinsic(intrinsic, args) => {
                 let values = args.iter().map(|arg| self.scalar(arg)).collect::<Result<Vec<_>, _>>()?;
-                let ty = args.first().map_or(expr.ty, |arg| arg.ty);
-                bits(eval_intrinsic(types, *intrinsic, ty, &values))
+                let of: Vec<TypeId> = args.iter().map(|arg| arg.ty).collect();
+                bits(eval_intrinsic(types, *intrinsic, &of, &values))
             }
             _ => Err(Failure::NotConstant(expr.span)),
         }
@@ -258,7 +258,7 @@ impl Body<'_, '_> {
         } else {
             return Ok(None);
         };
-        let result = eval_intrinsic(types, Intrinsic::Fma, whole.ty, &[x, y, z]);
+        let result = eval_intrinsic(types, Intrinsic::Fma, &[whole.ty; 3], &[x, y, z]);
         result.map(|bits| Some(ConstValue::Bits(bits))).map_err(|error| Failure::Fails(whole.span, error))
     }
 }

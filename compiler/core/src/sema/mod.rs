@@ -7,7 +7,7 @@
 //! - `value`: names, fields, indices, dereferences: places and values
 //! - `expr`: operators, literals; `convert`: implicit and explicit conversions
 //! - `call`: calls, construction of values, inference of compile-time arguments
-//! - `builtin`: calls of builtins; `format`: printf formats
+//! - `builtin`: calls of builtins, `intrinsic` of pure ones; `format`: printf formats
 //! - `named`: CUDA's named values in the place of others
 //! - `runtime`: calls of the CUDA runtime; `texture`: accesses to textures and surfaces
 //! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1); `hints`: `@merge` and `@inline_below`
@@ -28,6 +28,7 @@ mod expr;
 mod format;
 mod functions;
 mod hints;
+mod intrinsic;
 mod items;
 mod launch;
 mod named;

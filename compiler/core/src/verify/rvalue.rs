@@ -156,6 +156,19 @@ impl Verifier<'_> {
             CastKind::FromGeneric => space(from) == Some(Generic) && space(to).is_some_and(|s| s != Generic),
             CastKind::PointerToInt => is_address(from) && is_int(to),
             CastKind::IntToPointer => is_int(from) && is_address(to),
+            CastKind::Rounded(_) => match (types.get(from), types.get(to)) {
+                (Type::Float(from), Type::Float(to)) => from.bits() > 16 && to.bits() > 16,
+                (Type::Float(float), Type::Int(int)) | (Type::Int(int), Type::Float(float)) => {
+                    float.bits() > 16 && int.bits() > 16
+                }
+                _ => false,
+            },
+            CastKind::Bits => match types.get(from) {
+                Type::Vector { element: Scalar::Int(int), lanes } => {
+                    int.bits() * u32::from(*lanes) == 32 && matches!(to, TypeTable::I32 | TypeTable::U32)
+                }
+                _ => false,
+            },
         }
     }
 
@@ -190,6 +203,7 @@ impl Verifier<'_> {
         let wide_float = matches!(float, Some(Float::F32 | Float::F64));
         let wide_int = int.is_some_and(|int| int.bits() >= 32);
         let all_first = types.iter().all(|ty| *ty == first);
+        let is_word = |ty: TypeId| ty == TypeTable::I32 || ty == TypeTable::U32;
         let all = |wanted: TypeId| types.iter().all(|ty| *ty == wanted);
         let (fits, result) = match intrinsic.domain() {
             Domain::Float => (wide_float && all_first, first),
@@ -205,6 +219,23 @@ impl Verifier<'_> {
             Domain::BitsToInt => (wide_int, TypeTable::I32),
             Domain::Bits => (wide_int && all_first, first),
             Domain::U32 => (all(TypeTable::U32), TypeTable::U32),
+            Domain::FloatToInt => (wide_float, TypeTable::I32),
+            Domain::FloatToLong => (wide_float, TypeTable::I64),
+            Domain::IntFloat => (wide_float && types.get(1) == Some(&TypeTable::I32), first),
+            Domain::Word => (is_word(first) && all_first, first),
+            Domain::Differences => match types.as_slice() {
+                [a, b, c] => (is_word(*a) && a == b && *c == TypeTable::U32, TypeTable::U32),
+                _ => (false, first),
+            },
+            Domain::Products => match types.as_slice() {
+                [a, b, c] => {
+                    let unsigned = [*a, *b] == [TypeTable::U32; 2];
+                    let sum = if unsigned { TypeTable::U32 } else { TypeTable::I32 };
+                    (is_word(*a) && is_word(*b) && *c == sum, sum)
+                }
+                _ => (false, first),
+            },
+            Domain::Fixed(wanted, result) => (types == wanted, result),
             Domain::FloatToBits => {
                 let result = if float == Some(Float::F64) { Int::I64 } else { Int::I32 };
                 let unsigned = if float == Some(Float::F64) { Int::U64 } else { Int::U32 };

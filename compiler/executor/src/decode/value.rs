@@ -1,7 +1,7 @@
 //! Pure computations.
 
 use super::{Decoder, WIDTH, index32};
-use crate::code::{Call, Indexing, IntrinsicCall, Kind, Op, Slot, binary, unary};
+use crate::code::{Call, Indexing, IntrinsicCall, Kind, MOST_ARGS, Op, Slot, binary, unary};
 use cdp_core::builtins::Intrinsic;
 use cdp_core::ir::{BinaryOp, CastKind, FunctionId, LocalId, Operand, Rvalue, UnaryOp};
 use cdp_core::types::{Float, Int, Scalar, Type, TypeId, TypeTable};
@@ -53,7 +53,7 @@ impl Decoder<'_> {
                 self.copy(d, at, slot.size);
             }
             Rvalue::Register(register) => self.push(Op::Register { register: *register, d }),
-            Rvalue::Intrinsic(intrinsic, args) => self.intrinsic(*intrinsic, d, args),
+            Rvalue::Intrinsic(intrinsic, args) => self.intrinsic(*intrinsic, d, ty, args),
         }
     }
 
@@ -134,6 +134,10 @@ impl Decoder<'_> {
     fn cast(&mut self, cast: CastKind, d: u32, to: TypeId, operand: &Operand) {
         let from = self.operand_type(operand);
         let a = self.operand(operand);
+        if cast == CastKind::Bits {
+            let size = self.size(to);
+            return self.copy(d, a, size);
+        }
         let (Some((source, lanes)), Some((target, _))) = (self.lanes(from), self.lanes(to)) else {
             return self.trap("a conversion between types that have none".to_owned());
         };
@@ -147,6 +151,7 @@ impl Decoder<'_> {
                     Some((space, ..)) => Op::ToSpace { space, d, a },
                     None => Op::Copy8 { d, a },
                 },
+                (CastKind::Rounded(rounding), from, to) => Op::CastRounded { from, to, rounding, d, a },
                 // a pointer's bits are extended with zeroes, whatever the integer's sign
                 (CastKind::PointerToInt, _, Kind::Int(to)) => Op::CastInt { from: Int::U64, to, d, a },
                 (CastKind::IntToPointer, Kind::Int(from), _) => Op::CastInt { from: unsigned(from), to: Int::U64, d, a },
@@ -175,24 +180,24 @@ impl Decoder<'_> {
         }
     }
 
-    fn intrinsic(&mut self, intrinsic: Intrinsic, d: u32, args: &[Operand]) {
-        let mut slots = [(Slot::default(), Kind::Int(Int::U64)); 3];
+    fn intrinsic(&mut self, intrinsic: Intrinsic, d: u32, ty: TypeId, args: &[Operand]) {
+        let mut slots = [(Slot::default(), Kind::Int(Int::U64)); MOST_ARGS];
         for (arg, place) in args.iter().zip(&mut slots) {
             let Some(kind) = self.kind(self.operand_type(arg)) else {
                 return self.trap(format!("`{}` of something that is no number", intrinsic.name()));
             };
             *place = (self.operand_slot(arg), kind);
         }
-        let [(a, kind), (b, _), (c, _)] = slots;
+        let [(a, kind), (b, _), (c, _), _] = slots;
         let (a, b, c) = (a.offset, b.offset, c.offset);
         let op = match (intrinsic, kind) {
             (Intrinsic::Fma, Kind::Float(Float::F32)) => Op::Fma32 { d, a, b, c },
             (Intrinsic::Fma, Kind::Float(Float::F64)) => Op::Fma64 { d, a, b, c },
-            (Intrinsic::FloatAsInt | Intrinsic::IntAsFloat, _) => return self.copy(d, a, kind.size()),
+            (Intrinsic::FloatAsInt | Intrinsic::FloatAsUint | Intrinsic::IntAsFloat, _) => return self.copy(d, a, kind.size()),
             _ => {
                 let table = index32(self.code.intrinsics.len());
-                let result = crate::math::result_size(intrinsic, kind);
-                self.code.intrinsics.push(IntrinsicCall { intrinsic, kind, args: slots, arity: index32(args.len()), result });
+                let result = self.size(ty);
+                self.code.intrinsics.push(IntrinsicCall { intrinsic, args: slots, arity: index32(args.len()), result });
                 Op::Intrinsic { d, table }
             }
         };

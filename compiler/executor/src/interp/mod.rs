@@ -8,15 +8,15 @@ pub(crate) mod locals;
 mod number;
 
 use crate::address::{is_local, local_base};
-use crate::code::{Code, Effect, Extent, Indexing, IntrinsicCall, Op};
+use crate::code::{Code, Effect, Extent, Indexing, IntrinsicCall, Kind, MOST_ARGS, Op};
 use crate::decode::FRAME_ALIGN;
 use crate::fault::{Access, Fault, FaultKind, Step};
 use crate::math;
 use crate::program::Program;
 use cdp_core::builtins::Register;
 use cdp_core::source::Span;
-use cdp_core::types::Space;
 use cdp_core::types::layout::round_up;
+use cdp_core::types::{Int, Space};
 use locals::{Locals, get, put};
 pub(crate) use number::{read_bits, read_int, write_bits};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -314,6 +314,7 @@ fn straight<E: Environment>(
             Op::IntToFloat { from, to, d, a } => number::int_to_float(locals.slots, from, to, d, a),
             Op::FloatToInt { from, to, d, a } => number::float_to_int(locals.slots, from, to, d, a),
             Op::CastFloat { from, to, d, a } => number::cast_float(locals.slots, from, to, d, a),
+            Op::CastRounded { from, to, rounding, d, a } => number::cast_rounded(locals.slots, (from, to), rounding, d, a),
             Op::IntToBool { from, d, a } => {
                 let value = number::read_int(locals.slots, from, a) != 0;
                 put(locals.slots, d, [u8::from(value)]);
@@ -461,12 +462,15 @@ fn straight<E: Environment>(
 }
 
 fn intrinsic(slots: &mut [u8], call: &IntrinsicCall, d: u32) -> Step {
-    let mut values = [0; 3];
-    for ((slot, _), value) in call.args.iter().zip(&mut values).take(call.arity as usize) {
+    let mut values = [0; MOST_ARGS];
+    let mut kinds = [Kind::Int(Int::U64); MOST_ARGS];
+    for (((slot, kind), value), place) in call.args.iter().zip(&mut values).zip(&mut kinds) {
         *value = number::read_bits(slots, slot.size, slot.offset);
+        *place = *kind;
     }
-    let args = values.get(..call.arity as usize).unwrap_or(&values);
-    let Some(result) = math::intrinsic(call.intrinsic, call.kind, args) else {
+    let count = (call.arity as usize).min(MOST_ARGS);
+    let (kinds, args) = (kinds.get(..count).unwrap_or(&kinds), values.get(..count).unwrap_or(&values));
+    let Some(result) = math::intrinsic(call.intrinsic, kinds, args) else {
         return Err(Box::new(FaultKind::Unsupported(format!("`{}` of this type", call.intrinsic.name()))));
     };
     number::write_bits(slots, call.result, d, result);

@@ -1,7 +1,10 @@
 //! What the arithmetic steps compute; the same values as `cdp_core::ir::eval`, by the machine's own instructions.
 
 use super::locals::{get, put};
+use crate::code::Kind;
 use crate::fault::{FaultKind, Step};
+use crate::math;
+use cdp_core::builtins::Rounding;
 use cdp_core::ir::BinaryOp;
 use cdp_core::ir::eval;
 use cdp_core::types::{Float, Int};
@@ -329,6 +332,15 @@ pub(super) fn float_to_int(slots: &mut [u8], from: Float, to: Int, d: u32, a: u3
 pub(super) fn cast_float(slots: &mut [u8], from: Float, to: Float, d: u32, a: u32) {
     let value = read_float(slots, from, a);
     write_float(slots, to, d, value);
+}
+
+/// Out of line: few programs use it, and the loop of steps stays small.
+#[inline(never)]
+pub(super) fn cast_rounded(slots: &mut [u8], (from, to): (Kind, Kind), rounding: Rounding, d: u32, a: u32) {
+    let bits = read_bits(slots, from.size(), a);
+    // verified modules have such conversions between numbers only, and those are all defined
+    let result = math::rounded(from, to, rounding, bits).unwrap_or(0);
+    write_bits(slots, to.size(), d, result);
 }
 
 #[cfg(test)]

@@ -1,39 +1,79 @@
 //! The builtin functions whose results are exact or correctly rounded.
 
-use super::{EvalError, float, round};
-use crate::builtins::Intrinsic;
+use super::{EvalError, exact, float, round};
+use crate::builtins::{Intrinsic, Rounding};
 use crate::ir::BinaryOp;
 use crate::types::{Float, Int, TypeId, TypeTable};
 
-/// The value of an intrinsic whose first argument is of the scalar type `ty`; the arguments' other types are what
-/// [`Intrinsic::domain`] says.
+/// The value of an intrinsic; `of` are the scalar types of its arguments, which [`Intrinsic::domain`] allows.
 ///
 /// # Errors
 /// [`EvalError::Unsupported`] for functions that libdevice or an approximate instruction computes, and for foreign types.
-pub fn eval_intrinsic(types: &TypeTable, intrinsic: Intrinsic, ty: TypeId, args: &[u64]) -> Result<u64, EvalError> {
-    if let Some(format) = types.as_float(ty) {
-        return match (format, args) {
-            (_, &[x, y, z]) if intrinsic == Intrinsic::Fma => Ok(fma(format, x, y, z)),
-            (Float::F32 | Float::F64, &[x, n]) if intrinsic == Intrinsic::Ldexp => Ok(ldexp(format, x, n)),
-            (_, &[x]) => float_one(format, intrinsic, x),
-            (_, &[x, y]) => float_two(format, intrinsic, x, y),
+pub fn eval_intrinsic(types: &TypeTable, intrinsic: Intrinsic, of: &[TypeId], args: &[u64]) -> Result<u64, EvalError> {
+    let first = of.first().copied().unwrap_or(TypeTable::POISON);
+    if let Some(format) = types.as_float(first) {
+        return match (intrinsic, format, args) {
+            (Intrinsic::Rounded(op, rounding), Float::F32 | Float::F64, _) => {
+                exact::arithmetic(format, op, rounding, args).ok_or(EvalError::Unsupported)
+            }
+            (Intrinsic::Fma, _, &[x, y, z]) => Ok(fma(format, x, y, z)),
+            (Intrinsic::Ldexp, Float::F32 | Float::F64, &[x, n]) => Ok(ldexp(format, x, n)),
+            (_, _, &[x]) => float_one(format, intrinsic, x),
+            (_, _, &[x, y]) => float_two(format, intrinsic, x, y),
             _ => Err(EvalError::Unsupported),
         };
     }
-    let int = types.as_int(ty).ok_or(EvalError::Unsupported)?;
+    let int = types.as_int(first).ok_or(EvalError::Unsupported)?;
     match args {
         [x] => int_one(int, intrinsic, *x),
         [x, y] => int_two(int, intrinsic, *x, *y),
-        [x, y, z] => int_three(intrinsic, *x as u32, *y as u32, *z as u32),
+        [x, y, z] => match (intrinsic, of) {
+            (Intrinsic::Dp4a | Intrinsic::Dp2aLow | Intrinsic::Dp2aHigh, [_, second, _]) => {
+                let second = types.as_int(*second).ok_or(EvalError::Unsupported)?;
+                Ok(products(intrinsic, (int, *x as u32), (second, *y as u32), *z as u32))
+            }
+            (Intrinsic::Sad, _) => Ok(u64::from((*z as u32).wrapping_add(int.value(*x).abs_diff(int.value(*y)) as u32))),
+            _ => int_three(intrinsic, *x as u32, *y as u32, *z as u32),
+        },
         _ => Err(EvalError::Unsupported),
     }
+}
+
+/// What `dp4a` and `dp2a` of PTX give: products of packed numbers, summed modulo 2 to the 32nd.
+fn products(intrinsic: Intrinsic, (x_is, x): (Int, u32), (y_is, y): (Int, u32), z: u32) -> u64 {
+    let part = |int: Int, word: u32, index: u32, bits: u32| {
+        let value = word << (32 - bits * (index + 1));
+        if int.signed() { (value.cast_signed() >> (32 - bits)).cast_unsigned() } else { value >> (32 - bits) }
+    };
+    let (count, x_bits, skipped) = match intrinsic {
+        Intrinsic::Dp2aLow => (2, 16, 0),
+        Intrinsic::Dp2aHigh => (2, 16, 2),
+        _ => (4, 8, 0),
+    };
+    let sum = (0..count).fold(z, |sum, index| {
+        let (a, b) = (part(x_is, x, index, x_bits), part(y_is, y, index + skipped, 8));
+        sum.wrapping_add(a.wrapping_mul(b))
+    });
+    u64::from(sum)
 }
 
 fn float_one(format: Float, intrinsic: Intrinsic, bits: u64) -> Result<u64, EvalError> {
     let value = format.value(bits);
     let result = match intrinsic {
         Intrinsic::Abs => return Ok(bits & !float::sign(format)),
-        Intrinsic::FloatAsInt => return Ok(bits),
+        Intrinsic::FloatAsInt | Intrinsic::FloatAsUint => return Ok(bits),
+        Intrinsic::DoubleToHigh => return Ok(bits >> 32),
+        Intrinsic::DoubleToLow => return Ok(bits & 0xffff_ffff),
+        Intrinsic::RsqrtNearest => return Ok(exact::reciprocal_root(format, bits)),
+        Intrinsic::Ilogb => return Ok(Int::I32.wrap(ilogb(value))),
+        Intrinsic::Llround => return Ok(super::rounded_to_int(format, Int::I64, Rounding::Zero, value.round())),
+        Intrinsic::Llrint => return Ok(super::rounded_to_int(format, Int::I64, Rounding::Nearest, value)),
+        Intrinsic::Logb => match value {
+            _ if value.is_nan() => value,
+            0.0 => f64::NEG_INFINITY,
+            _ if value.is_infinite() => f64::INFINITY,
+            _ => ilogb(value) as f64,
+        },
         Intrinsic::Isnan => return Ok(u64::from(value.is_nan())),
         Intrinsic::Isinf => return Ok(u64::from(value.is_infinite())),
         Intrinsic::Isfinite => return Ok(u64::from(value.is_finite())),
@@ -50,6 +90,37 @@ fn float_one(format: Float, intrinsic: Intrinsic, bits: u64) -> Result<u64, Eval
         _ => return Err(EvalError::Unsupported),
     };
     Ok(round(format, result))
+}
+
+/// The exponent of a finite number; -2147483648 of 0 and NaN, 2147483647 of infinities.
+const fn ilogb(value: f64) -> i128 {
+    let bits = value.to_bits();
+    let field = ((bits >> 52) & 0x7ff) as i128;
+    let fraction = bits & ((1 << 52) - 1);
+    match field {
+        0x7ff if fraction == 0 => i32::MAX as i128,
+        0x7ff => i32::MIN as i128,
+        0 if fraction == 0 => i32::MIN as i128,
+        0 => -1011 - fraction.leading_zeros() as i128,
+        _ => field - 1023,
+    }
+}
+
+/// The bit pattern next to `a` on the way to `b`.
+fn next_after(format: Float, a: u64, b: u64) -> u64 {
+    let (x, y) = (format.value(a), format.value(b));
+    let sign = float::sign(format);
+    if x.is_nan() || y.is_nan() {
+        float::nan(format)
+    } else if x == y {
+        b
+    } else if x == 0.0 {
+        (b & sign) | 1
+    } else if (x < y) == (x > 0.0) {
+        a + 1
+    } else {
+        a - 1
+    }
 }
 
 fn float_two(format: Float, intrinsic: Intrinsic, a: u64, b: u64) -> Result<u64, EvalError> {
@@ -75,6 +146,7 @@ fn float_two(format: Float, intrinsic: Intrinsic, a: u64, b: u64) -> Result<u64,
         Intrinsic::Fdim if x > y => super::float_binary(format, BinaryOp::Sub, a, b),
         Intrinsic::Fdim => Ok(0),
         Intrinsic::Fmod => super::float_binary(format, BinaryOp::Rem, a, b),
+        Intrinsic::Nextafter => Ok(next_after(format, a, b)),
         Intrinsic::Remainder => Ok(round(format, ieee_remainder(x, y))),
         _ => Err(EvalError::Unsupported),
     }
@@ -171,6 +243,13 @@ fn int_two(int: Int, intrinsic: Intrinsic, a: u64, b: u64) -> Result<u64, EvalEr
         Intrinsic::WrappingAdd => Ok(int.wrap(x + y)),
         Intrinsic::WrappingSub => Ok(int.wrap(x - y)),
         Intrinsic::WrappingMul => Ok(int.wrap(x.wrapping_mul(y))),
+        Intrinsic::Mul24 => {
+            let low = |value: i128| if int.signed() { i128::from(((value as i32) << 8) >> 8) } else { value & 0xff_ffff };
+            Ok(int.wrap(low(x) * low(y)))
+        }
+        Intrinsic::AverageDown => Ok(int.wrap((x + y) >> 1)),
+        Intrinsic::AverageUp => Ok(int.wrap((x + y + 1) >> 1)),
+        Intrinsic::HilointToDouble => Ok((a << 32) | (b & 0xffff_ffff)),
         Intrinsic::Mulhi if int.signed() => Ok(int.wrap((x * y) >> int.bits())),
         Intrinsic::Mulhi => Ok(int.wrap(((x.cast_unsigned() * y.cast_unsigned()) >> int.bits()).cast_signed())),
         _ => Err(EvalError::Unsupported),
@@ -192,6 +271,24 @@ fn int_three(intrinsic: Intrinsic, x: u32, y: u32, z: u32) -> Result<u64, EvalEr
         // arguments lo, hi, n
         Intrinsic::FunnelShiftLeft => Ok(((((u64::from(y) << 32) | u64::from(x)) << (z & 31)) >> 32) & 0xffff_ffff),
         Intrinsic::FunnelShiftRight => Ok((((u64::from(y) << 32) | u64::from(x)) >> (z & 31)) & 0xffff_ffff),
+        Intrinsic::FunnelShiftLeftClamp => {
+            Ok(((u128::from((u64::from(y) << 32) | u64::from(x)) << z.min(32)) >> 32) as u64 & 0xffff_ffff)
+        }
+        Intrinsic::FunnelShiftRightClamp => Ok((((u64::from(y) << 32) | u64::from(x)) >> z.min(32)) & 0xffff_ffff),
+        Intrinsic::FindSet => Ok(u64::from(find_set(x, y, z.cast_signed()))),
         _ => Err(EvalError::Unsupported),
     }
+}
+
+/// What `fns.b32` of PTX gives.
+fn find_set(mask: u32, base: u32, offset: i32) -> u32 {
+    let set = |place: &u32| (mask >> place) & 1 == 1;
+    let nth = |n: u32| usize::try_from(n - 1).unwrap_or(usize::MAX);
+    let found = match offset {
+        _ if base > 31 => None,
+        0 => Some(base).filter(set),
+        1.. => (base..32).filter(set).nth(nth(offset.unsigned_abs())),
+        _ => (0..=base).rev().filter(set).nth(nth(offset.unsigned_abs())),
+    };
+    found.unwrap_or(u32::MAX)
 }

@@ -7,8 +7,9 @@
 //!
 //! - this file: operators and casts
 //! - `intrinsic`: the builtin functions whose results are exact
-//! - `float`: rounding to a format, once
+//! - `float`: rounding to a format, once; `exact`: in any mode
 
+mod exact;
 mod float;
 mod intrinsic;
 
@@ -16,7 +17,8 @@ pub use float::{from_int, nan, round, round_decimal};
 pub use intrinsic::eval_intrinsic;
 
 use super::{BinaryOp, CastKind, UnaryOp};
-use crate::types::{Float, Int, TypeId, TypeTable};
+use crate::builtins::Rounding;
+use crate::types::{Float, Int, Type, TypeId, TypeTable};
 
 /// Why an operation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,7 +95,13 @@ pub fn eval_cast(types: &TypeTable, kind: CastKind, from: TypeId, to: TypeId, bi
         CastKind::Pointer => Ok(bits),
         CastKind::PointerToInt => target_int.map(|int| int.wrap(i128::from(bits))),
         CastKind::IntToPointer => source_int.map(|int| int.wrap(int.value(bits))),
-        CastKind::ToGeneric | CastKind::FromGeneric => Err(EvalError::Unsupported),
+        CastKind::Rounded(rounding) => match (types.get(from), types.get(to)) {
+            (Type::Float(source), Type::Int(int)) => Ok(rounded_to_int(*source, *int, rounding, source.value(bits))),
+            (Type::Int(source), Type::Float(float)) => Ok(exact::from_int(*float, rounding, source.value(bits))),
+            (Type::Float(source), Type::Float(float)) => Ok(exact::narrow(*float, rounding, source.value(bits))),
+            _ => Err(EvalError::Unsupported),
+        },
+        CastKind::ToGeneric | CastKind::FromGeneric | CastKind::Bits => Err(EvalError::Unsupported),
     }
 }
 
@@ -102,6 +110,23 @@ fn float_to_int(int: Int, value: f64) -> u64 {
     let (least, most) = int.range();
     // a Rust cast saturates and takes NaN to 0; every narrower range lies within i128's
     int.wrap((value as i128).clamp(least, most))
+}
+
+/// As stated, saturating; NaN gives 0, or the upper bit alone where a side has 64 bits (PTX ISA, `cvt`).
+fn rounded_to_int(from: Float, int: Int, rounding: Rounding, value: f64) -> u64 {
+    if value.is_nan() {
+        let wide = from == Float::F64 || int.bits() == 64;
+        return if wide { 1 << (int.bits() - 1) } else { 0 };
+    }
+    float_to_int(
+        int,
+        match rounding {
+            Rounding::Nearest => value.round_ties_even(),
+            Rounding::Zero => value.trunc(),
+            Rounding::Up => value.ceil(),
+            Rounding::Down => value.floor(),
+        },
+    )
 }
 
 fn in_range(int: Int, value: i128) -> Result<u64, EvalError> {

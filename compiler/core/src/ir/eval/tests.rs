@@ -15,7 +15,7 @@ fn cast(kind: CastKind, from: TypeId, to: TypeId, bits: u64) -> u64 {
 }
 
 fn intrinsic(which: Intrinsic, ty: TypeId, args: &[u64]) -> u64 {
-    eval_intrinsic(&types(), which, ty, args).unwrap()
+    eval_intrinsic(&types(), which, &vec![ty; args.len()], args).unwrap()
 }
 
 fn f32_bits(value: f32) -> u64 {
@@ -176,7 +176,7 @@ fn fused_multiply_add_rounds_once() {
     let odd = eval_intrinsic(
         &types(),
         Intrinsic::Fma,
-        T::BF16,
+        &[T::BF16; 3],
         &[round(Float::Bf16, 1.0), round(Float::Bf16, 2f64.powi(-100)), round(Float::Bf16, 256.0)],
     );
     assert_eq!(odd, Ok(round(Float::Bf16, 256.0)));
@@ -250,7 +250,7 @@ fn exact_mathematics() {
     assert_eq!(ldexp(3.0, -1075), f64::from_bits(2));
     assert_eq!(intrinsic(Intrinsic::Sqrt, T::F32, &[f32_bits(2.0)]), f32_bits(2f32.sqrt()));
     assert_eq!(intrinsic(Intrinsic::Saturate, T::F32, &[f32_bits(f32::NAN)]), 0);
-    assert_eq!(eval_intrinsic(&types(), Intrinsic::Sin, T::F32, &[0]), Err(EvalError::Unsupported));
+    assert_eq!(eval_intrinsic(&types(), Intrinsic::Sin, &[T::F32], &[0]), Err(EvalError::Unsupported));
 }
 
 #[test]

@@ -41,7 +41,7 @@ mod tests;
 pub use parse::{ParseError, parse};
 pub use print::print;
 
-use crate::builtins::{CacheHint, MemoryScope};
+use crate::builtins::{CacheHint, MemoryScope, Rounding};
 use crate::ir::{Access, BinaryOp, CastKind, UnaryOp};
 
 /// Types, and constants, may lie in each other this deep.
@@ -68,7 +68,7 @@ const BINARY: [(&str, BinaryOp); 16] = [
     ("ge", BinaryOp::Ge),
 ];
 
-const CASTS: [(&str, CastKind); 10] = [
+const CASTS: [(&str, CastKind); 15] = [
     ("int", CastKind::Int),
     ("int_to_float", CastKind::IntToFloat),
     ("float_to_int", CastKind::FloatToInt),
@@ -79,6 +79,11 @@ const CASTS: [(&str, CastKind); 10] = [
     ("from_generic", CastKind::FromGeneric),
     ("pointer_to_int", CastKind::PointerToInt),
     ("int_to_pointer", CastKind::IntToPointer),
+    ("rounded_rn", CastKind::Rounded(Rounding::Nearest)),
+    ("rounded_rz", CastKind::Rounded(Rounding::Zero)),
+    ("rounded_ru", CastKind::Rounded(Rounding::Up)),
+    ("rounded_rd", CastKind::Rounded(Rounding::Down)),
+    ("bits", CastKind::Bits),
 ];
 
 const SCOPES: [(&str, MemoryScope); 3] =

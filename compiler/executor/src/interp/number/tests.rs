@@ -184,11 +184,11 @@ fn fused_multiply_add_agrees_with_the_evaluator() {
                 }
                 fma64(&mut slots, 24, 0, 8, 16);
                 let fma = cdp_core::builtins::Intrinsic::Fma;
-                let want = cdp_core::ir::eval::eval_intrinsic(&types, fma, TypeTable::F64, &[a, b, c]);
+                let want = cdp_core::ir::eval::eval_intrinsic(&types, fma, &[TypeTable::F64; 3], &[a, b, c]);
                 assert_eq!(Ok(read_bits(&slots, 8, 24)), want, "{a:#x} {b:#x} {c:#x}");
                 fma32(&mut slots, 24, 0, 8, 16);
                 let short = [a, b, c].map(|x| x & 0xffff_ffff);
-                let want = cdp_core::ir::eval::eval_intrinsic(&types, fma, TypeTable::F32, &short);
+                let want = cdp_core::ir::eval::eval_intrinsic(&types, fma, &[TypeTable::F32; 3], &short);
                 assert_eq!(Ok(read_bits(&slots, 4, 24)), want, "{short:x?}");
             }
         }
