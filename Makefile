@@ -11,7 +11,7 @@ ARCH  ?= sm_90
 TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bless check bench-compile bench-size bench-flat bench-irregular nightly-layout nightly-trees fuzz clean
+.PHONY: help setup build demo test bless check book bench-compile bench-size bench-flat bench-irregular nightly-layout nightly-trees fuzz clean
 
 help: ## show this list
 	@echo 'cdpc, a compiler for GPU kernels that launch kernels'
@@ -41,6 +41,10 @@ bless: setup ## take the present output as the expected one: golden PTX and bles
 check: setup ## formatting and lints, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+book: ## make web pages of docs/, in target/book (needs mdbook: cargo install mdbook)
+	@command -v mdbook >/dev/null || { echo 'book: mdbook is missing; cargo install mdbook brings it' >&2; exit 2; }
+	mdbook build docs
 
 bench-compile: build ## compare compile times with nvcc's, whole process, in one run
 	@python3 scripts/bench_compile.py $(BUILT)/release/cdpc
