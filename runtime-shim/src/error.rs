@@ -233,13 +233,6 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// More was printed on the device than the ring holds. `E0711`
-    PrintfLost {
-        /// Bytes written on the device since the last look.
-        written: u64,
-        /// What the ring holds.
-        capacity: u64,
-    },
     /// An access outside a device buffer, asked for by the host. `E0712`
     OutOfBounds {
         /// First byte asked for.
@@ -284,7 +277,6 @@ impl Error {
             Self::DeviceFault { .. } => "E0708",
             Self::Limit { .. } => "E0709",
             Self::Configuration { .. } => "E0710",
-            Self::PrintfLost { .. } => "E0711",
             Self::OutOfBounds { .. } => "E0712",
         }
     }
@@ -381,9 +373,6 @@ impl Error {
                 None => format!("`{limit}` cannot be set to {asked}"),
             },
             Self::Configuration { kernel, problem } => format!("kernel `{kernel}` cannot be launched so: {problem}"),
-            Self::PrintfLost { written, capacity } => {
-                format!("printf output was lost: {written} bytes were printed into a ring of {capacity}")
-            }
             Self::OutOfBounds { offset, len, size } => {
                 format!("bytes {offset}..{} of a device buffer of {size} bytes", offset.saturating_add(*len))
             }
@@ -492,12 +481,6 @@ impl Error {
             Self::WrongGpu { gpu_arch, .. } => return vec![format!("build with `--arch={gpu_arch}`")],
             Self::DeviceFault { .. } => {
                 "run it under `compute-sanitizer` to see the statement; the process must be started anew"
-            }
-            Self::PrintfLost { written, .. } => {
-                let wanted = written.next_power_of_two().max(1 << 20);
-                return vec![format!(
-                    "set the limit `cudaLimitPrintfFifoSize` to at least {wanted}, or print less between synchronisations"
-                )];
             }
             _ => return Vec::new(),
         };

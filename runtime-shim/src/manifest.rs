@@ -33,9 +33,6 @@ pub struct Manifest {
     pub enums: Vec<Enum>,
     /// Limits to set before anything runs.
     pub limits: Limits,
-    /// The symbol of a `u64` global variable into which the code adds, atomically and before every `printf`, at least the bytes that the call
-    /// takes in the ring; with it a runner can tell whether output was lost. `None` when the module does not print, or does not count.
-    pub printf_counter: Option<String>,
 }
 
 /// A kernel.
@@ -369,7 +366,6 @@ mod tests {
                 doc: String::new(),
             }],
             limits: Limits { pending_launches: Some(4096), ..Limits::default() },
-            printf_counter: None,
         };
         let text = manifest.to_json().unwrap();
         assert_eq!(Manifest::from_json(&text).unwrap(), manifest);

@@ -10,9 +10,8 @@
 //! - [`explain`]: what an error number means and what usually causes it.
 //!
 //! Device `printf` writes into a ring in GPU memory that the driver empties, to the standard output of the process, at synchronisation; a
-//! full ring overwrites its oldest part and says nothing. The driver offers no way to ask whether that happened. So: the ring's size
-//! can be set ([`context::LIMITS`]), and a module whose code counts what it prints ([`crate::manifest::Manifest::printf_counter`]) lets
-//! [`crate::session::Module::check_printf`] tell.
+//! full ring overwrites its oldest part and says nothing. The driver offers no way to ask whether that happened. The ring's size can be set
+//! ([`context::LIMITS`]); whoever must know whether output was lost counts the calls on the device, as `cdpc run` and `cdpc test` do.
 
 #![allow(unsafe_code)] // the C library's own buffers
 

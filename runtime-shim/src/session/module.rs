@@ -90,22 +90,6 @@ impl Module {
         self.loaded.write_global(self.global(name)?, bytes)
     }
 
-    /// After a synchronisation: whether the ring of device `printf` overran since the last look. Sets the module's counter back.
-    /// Without a counter in the module this cannot be known, and `Ok(None)` says so; otherwise the bytes printed.
-    ///
-    /// # Errors
-    /// [`Error::PrintfLost`]; [`Error::Cuda`], or the fault of an earlier kernel.
-    pub fn check_printf(&self) -> Result<Option<u64>> {
-        let Some(symbol) = &self.manifest.printf_counter else { return Ok(None) };
-        let bytes = self.loaded.read_global(symbol)?;
-        let written = bytes.first_chunk::<8>().map(|b| u64::from_le_bytes(*b)).ok_or_else(|| Error::Manifest {
-            reason: format!("`{symbol}` should count printed bytes in 8 bytes, but has {}", bytes.len()),
-        })?;
-        self.loaded.write_global(symbol, &[0; 8])?;
-        let capacity = self.loaded.context().limits()?.printf_fifo.unwrap_or(0) as u64;
-        if written > capacity { Err(Error::PrintfLost { written, capacity }) } else { Ok(Some(written)) }
-    }
-
     fn kernel(&self, name: &str) -> Result<&Kernel> {
         self.manifest.kernel(name).ok_or_else(|| Error::UnknownSymbol {
             kind: "kernel",

@@ -69,7 +69,6 @@ pub fn of(front: &Front, lowered: &Lowered, output: &Output, arch: Arch) -> Resu
         vectors,
         enums,
         limits: Limits { stack: recurses(&info).then_some(RECURSION_STACK), ..Limits::default() },
-        ..Manifest::default()
     })
 }
 
