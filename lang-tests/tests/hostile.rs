@@ -15,7 +15,7 @@ fn count() -> usize {
 
 /// Every source of the suite.
 fn seeds() -> Vec<String> {
-    let folders = ["run", "check-pass", "check-fail", "fmt", "bench"];
+    let folders = ["run", "check-pass", "check-fail", "defects", "fmt", "bench"];
     let all = folders.iter().flat_map(|folder| cases(folder).unwrap_or_default());
     all.map(|case| case.text).filter(|text| text.len() < 6_000).collect()
 }

@@ -164,11 +164,9 @@ fn scalar_source(scalar: &str, is_float: bool, arch: &str) -> String {
     }
     kernel.test("a as bool");
     kernel.store("(n[3] > 0) as %".replace('%', scalar).as_str());
-    let shuffled = matches!(scalar, "i32" | "u32" | "i64" | "u64") || is_float;
-    if shuffled {
+    let communicates = matches!(scalar, "i32" | "u32" | "i64" | "u64") || is_float;
+    if communicates {
         kernel.store("__shfl_xor_sync(0xffffffff, a, 1)");
-    }
-    if matches!(scalar, "i32" | "u32" | "i64" | "u64") || is_float {
         kernel.store("atomicAdd(&o[100], a)");
     }
     if matches!(scalar, "i32" | "u32") && arch != "sm_75" {

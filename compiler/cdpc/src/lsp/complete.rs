@@ -122,7 +122,7 @@ fn names(analysis: &Analysis, offset: u32) -> Vec<CompletionItem> {
         named_constants().map(|constant| entry(constant.name, CompletionItemKind::CONSTANT, &constant.kind.describe())),
     );
     list.extend(words(FUNCTIONS.split(' '), function));
-    list.extend(words(sema::type_names().chain(["void"]), CompletionItemKind::CLASS));
+    list.extend(words(sema::type_names().iter().map(String::as_str), CompletionItemKind::CLASS));
     list.extend(words(syntax::keywords().chain(["null"]), CompletionItemKind::KEYWORD));
     list.sort_by(|a, b| a.label.cmp(&b.label));
     list.dedup_by(|a, b| a.label == b.label);

@@ -251,6 +251,8 @@ fn completion_knows_the_place() {
         "cudaStreamTailLaunch",
         "while",
         "f32x4",
+        "u8x3",
+        "cudaTextureDesc",
         "cudaArray_t",
         "offsetof",
         "null",

@@ -1,7 +1,7 @@
 //! `run` and `test`: output, verdicts, exit codes; on the reference executor, which is everywhere.
 
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::common::{Place, finish};
 
@@ -187,4 +187,32 @@ fn imports_are_relative_to_the_importing_file() {
     place.write("b.cdp", "import \"gone.cdp\";\n");
     place.run("check b.cdp").fails(1, &["E0227", "gone.cdp"]);
     place.run("build --emit=dep-info -o - a.cdp").succeeds().prints(&["a.cubin: a.cdp lib/one.cdp lib/two.cdp\n"]);
+}
+
+/// In a terminal, which `script` makes where it is installed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_run_says_how_far_it_is_in_one_line() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "a.cdp",
+        "kernel k(o: *global i32) { o[0] = 1; }\nhost fn main() {\n    let o = device(i32, 1);\n    k<<<1, 1>>>(o);\n    while seconds() < 3.5 {}\n    printf(\"%d\\n\", o[0]);\n}\n",
+    );
+    let line = format!("{} run --device cpu a.cdp", env!("CARGO_BIN_EXE_cdpc"));
+    let ran = Command::new("script")
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .current_dir(place.path(""))
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success(), "{shown}");
+    let (status, rest) = shown.split_once("\r\x1b[K").unwrap_or_else(|| panic!("no line was erased: {shown:?}"));
+    assert!(status.contains(" steps (") && status.contains(" a second), 0 grids"), "{shown:?}");
+    // what the program prints stands in a line of its own, behind the last erasure
+    assert!(rest.ends_with("\r\x1b[K1\r\n"), "{shown:?}");
 }

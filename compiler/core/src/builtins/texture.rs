@@ -1,7 +1,7 @@
 //! Texture fetches, and reads and writes of surfaces (CUDA programming guide, "Texture and Surface Memory").
 
 use super::cuda_enum::BOUNDARY_TRAP;
-use super::{CudaEnum, RuntimeFn};
+use super::{CudaEnum, RuntimeFn, RuntimeParam};
 use crate::types::{Float, Int, Scalar, Type, TypeId, TypeTable};
 
 /// How an element is reached.
@@ -185,24 +185,13 @@ impl TexelChoice {
 impl RuntimeFn {
     /// Whether the call works on arrays, texture or surface objects: the host makes them, and device code only uses them (cdp2 rule R17).
     #[must_use]
-    pub const fn is_about_textures(self) -> bool {
-        use RuntimeFn as F;
-        matches!(
-            self,
-            F::MallocArray
-                | F::Malloc3DArray
-                | F::FreeArray
-                | F::GetChannelDesc
-                | F::Memcpy2DToArray
-                | F::Memcpy2DFromArray
-                | F::Memcpy2DArrayToArray
-                | F::Memcpy2DToArrayAsync
-                | F::Memcpy2DFromArrayAsync
-                | F::CreateTextureObject
-                | F::DestroyTextureObject
-                | F::CreateSurfaceObject
-                | F::DestroySurfaceObject
-        )
+    pub fn is_about_textures(self) -> bool {
+        self.params().iter().any(|param| match param {
+            RuntimeParam::Value(ty) | RuntimeParam::Out(ty) => {
+                [TypeTable::CUDA_ARRAY, TypeTable::TEXTURE, TypeTable::SURFACE].contains(ty)
+            }
+            _ => false,
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{EnumDef, Field, Float, Int, Predeclared, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// The most bytes that a type may have: what a 32-bit signed offset reaches.
@@ -32,25 +33,30 @@ pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> 
     if let Some(found) = CudaEnum::from_name(name) {
         return Some(found.ty());
     }
-    Some(match name {
-        "void" => TypeTable::VOID,
-        "bool" => TypeTable::BOOL,
-        "dim3" => TypeTable::DIM3,
-        "cudaError_t" => TypeTable::CUDA_ERROR,
-        "cudaStream_t" => TypeTable::STREAM,
-        "cudaEvent_t" => TypeTable::EVENT,
-        "cudaTextureObject_t" => TypeTable::TEXTURE,
-        "cudaSurfaceObject_t" => TypeTable::SURFACE,
-        "cudaArray_t" => TypeTable::CUDA_ARRAY,
-        _ => {
-            let (element, lanes) = name.split_once('x')?;
-            let element = scalar_type(element)?;
-            let lanes: u8 =
-                lanes.parse().ok().filter(|lanes: &u8| (2..=4).contains(lanes) && name.ends_with(&lanes.to_string()))?;
-            types.intern(Type::Vector { element, lanes })
-        }
-    })
+    if let Some((_, id)) = NAMED.iter().find(|(known, _)| *known == name) {
+        return Some(*id);
+    }
+    let (element, lanes) = name.split_once('x')?;
+    let element = scalar_type(element)?;
+    let lanes: u8 = lanes.parse().ok().filter(|lanes: &u8| LANES.contains(lanes) && name.ends_with(&lanes.to_string()))?;
+    Some(types.intern(Type::Vector { element, lanes }))
 }
+
+/// Built-in types that are neither numbers, nor vectors, nor structures whose fields have names.
+const NAMED: [(&str, TypeId); 9] = [
+    ("void", TypeTable::VOID),
+    ("bool", TypeTable::BOOL),
+    ("dim3", TypeTable::DIM3),
+    ("cudaError_t", TypeTable::CUDA_ERROR),
+    ("cudaStream_t", TypeTable::STREAM),
+    ("cudaEvent_t", TypeTable::EVENT),
+    ("cudaTextureObject_t", TypeTable::TEXTURE),
+    ("cudaSurfaceObject_t", TypeTable::SURFACE),
+    ("cudaArray_t", TypeTable::CUDA_ARRAY),
+];
+
+/// How many elements a vector may have.
+const LANES: RangeInclusive<u8> = 2..=4;
 
 fn scalar_type(name: &str) -> Option<Scalar> {
     Int::ALL
@@ -60,50 +66,14 @@ fn scalar_type(name: &str) -> Option<Scalar> {
         .or_else(|| Float::ALL.into_iter().find(|float| float.name() == name).map(Scalar::Float))
 }
 
-const TYPE_NAMES: &[&str] = &[
-    "bool",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "f16",
-    "bf16",
-    "f32",
-    "f64",
-    "f32x2",
-    "f32x3",
-    "f32x4",
-    "i32x2",
-    "i32x3",
-    "i32x4",
-    "u32x2",
-    "u32x3",
-    "u32x4",
-    "f64x2",
-    "dim3",
-    "cudaError_t",
-    "cudaStream_t",
-    "cudaEvent_t",
-    "cudaTextureObject_t",
-    "cudaSurfaceObject_t",
-    "cudaArray_t",
-    "cudaPos",
-    "cudaExtent",
-    "cudaPitchedPtr",
-    "cudaMemcpy3DParms",
-    "cudaFuncAttributes",
-    "cudaChannelFormatDesc",
-    "cudaResourceDesc",
-    "cudaTextureDesc",
-];
-
-/// The built-in types that are offered to who writes a name; of vectors those that are common.
-pub fn type_names() -> impl Iterator<Item = &'static str> {
-    TYPE_NAMES.iter().copied().chain(CudaEnum::ALL.iter().map(|found| found.name()))
+/// The names of all built-in types, for whoever writes one.
+#[must_use]
+pub fn type_names() -> Vec<String> {
+    let scalars: Vec<&str> = Int::ALL.iter().map(|int| int.name()).chain(Float::ALL.iter().map(|float| float.name())).collect();
+    let vectors = scalars.iter().flat_map(|scalar| LANES.map(move |lanes| format!("{scalar}x{lanes}")));
+    let named = NAMED.iter().map(|(name, _)| *name).chain(Predeclared::ALL.iter().map(|structure| structure.name()));
+    let named = named.chain(CudaEnum::ALL.iter().map(|found| found.name()));
+    scalars.iter().copied().chain(named).map(ToOwned::to_owned).chain(vectors).collect()
 }
 
 /// What people write for our types.
@@ -262,9 +232,9 @@ impl Body<'_, '_> {
     fn unknown_type(&mut self, name: &str, span: Span) {
         let mut diagnostic = Diagnostic::new(Code::E0205, span, format!("type `{name}` is not declared"));
         let foreign = FOREIGN_TYPES.iter().find(|(foreign, _)| *foreign == name).map(|(_, ours)| *ours);
-        let mut known: Vec<&str> = type_names().collect();
-        known.extend(self.checker.items.names());
-        let near = foreign.or_else(|| suggest::nearest(name, known));
+        let names = type_names();
+        let candidates = || names.iter().map(String::as_str).chain(self.checker.items.names());
+        let near = foreign.or_else(|| suggest::nearest(name, candidates()));
         if let Some(near) = near {
             let text =
                 if foreign.is_some() { format!("it is called `{near}` here") } else { format!("did you mean `{near}`?") };

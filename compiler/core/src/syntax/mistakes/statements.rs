@@ -57,7 +57,11 @@ impl Pass<'_, '_> {
         let close = closing(self.tokens, self.at + 1);
         let is_while = self.tokens.get(close + 1).is_some_and(|found| found.token == Token::While);
         let Some(end) = find_outside(self.tokens, close + 1, &[Token::Semicolon]).filter(|_| is_while) else { return false };
-        let condition = self.source.words(self.tokens.get(close + 2..end).unwrap_or(&[]));
+        // C wants parentheses around it: they are ours, then
+        let first = close + 2;
+        let opens = self.tokens.get(first).is_some_and(|found| found.token == Token::ParenOpen);
+        let range = if opens && closing(self.tokens, first) + 1 == end { first + 1..end - 1 } else { first..end };
+        let condition = self.source.words(self.tokens.get(range).unwrap_or(&[]));
         let span = self.source.span(token);
         self.diagnostics.push(
             Diagnostic::new(Code::E0112, span, "there is no `do`; a loop that tests at its end leaves with `break`")
