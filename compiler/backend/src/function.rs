@@ -280,6 +280,7 @@ impl<'c> Emit<'_, '_, 'c> {
             }
             StatementKind::Barrier { dst, op, operand } => self.barrier(*dst, *op, operand.as_ref(), span),
             StatementKind::Fence { scope } => self.fence(*scope),
+            StatementKind::Deinit { .. } => Ok(()),
             StatementKind::Warp { dst, op, args } => self.warp(*dst, *op, args, span),
             StatementKind::Texture { dst, op, args } => self.texture(*dst, *op, args, span),
             StatementKind::Runtime { dst, call, args } => self.runtime(*dst, *call, args, span),

@@ -130,7 +130,10 @@ pub fn definition(kind: &StatementKind) -> Option<LocalId> {
         | StatementKind::Runtime { dst, .. }
         | StatementKind::Printf { dst, .. } => *dst,
         StatementKind::Launch(launch) => launch.dst,
-        StatementKind::Store { .. } | StatementKind::Fence { .. } | StatementKind::Assert { .. } => None,
+        StatementKind::Store { .. }
+        | StatementKind::Fence { .. }
+        | StatementKind::Assert { .. }
+        | StatementKind::Deinit { .. } => None,
     }
 }
 
@@ -138,7 +141,7 @@ pub fn definition(kind: &StatementKind) -> Option<LocalId> {
 pub fn operands(kind: &StatementKind) -> Vec<&Operand> {
     match kind {
         StatementKind::Assign { value, .. } => rvalue_operands(value),
-        StatementKind::Load { .. } | StatementKind::Fence { .. } => Vec::new(),
+        StatementKind::Load { .. } | StatementKind::Fence { .. } | StatementKind::Deinit { .. } => Vec::new(),
         StatementKind::Store { value, .. } => vec![value],
         StatementKind::Call { args, .. }
         | StatementKind::Warp { args, .. }

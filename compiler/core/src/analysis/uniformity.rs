@@ -372,7 +372,7 @@ impl Round<'_> {
             StatementKind::Launch(_) | StatementKind::HostAllocate { .. } | StatementKind::Printf { .. } => {
                 Fact::of(Level::Unknown)
             }
-            StatementKind::Fence { .. } | StatementKind::Assert { .. } => return,
+            StatementKind::Fence { .. } | StatementKind::Assert { .. } | StatementKind::Deinit { .. } => return,
         };
         if let Some(made) = self.body.values.made(point) {
             raise(self.facts.values.get_mut(made.index()), fact, &mut self.changed);

@@ -215,6 +215,7 @@ codes! {
     E0745 "access that a texture or surface does not have";
     E0746 "access outside a surface or linear memory";
     E0747 "texture read of what its own grid wrote";
+    E0748 "memory given back in a way that it cannot be";
     W0701 "something was never given back";
 }
 

@@ -284,6 +284,13 @@ pub enum StatementKind {
         /// The predicate (`bool`) of `_count`, `_and`, `_or`; the mask (`u32`) of `Warp`, all lanes without one.
         operand: Option<Operand>,
     },
+    /// From here on the local has no value, as at the declaration of a variable that is given none; what is read before it is written is
+    /// a mistake of the program. Only variables of which [`mod@crate::lower`] cannot prove that every part is written first have one. Nothing
+    /// happens on a GPU.
+    Deinit {
+        /// The local, all of it.
+        local: LocalId,
+    },
     /// `__threadfence…()`
     Fence {
         /// Towards whom.

@@ -59,7 +59,7 @@ macro_rules! visitors {
                         operands.into_iter().for_each(f);
                     }
                     Self::Barrier { operand, .. } => operand.into_iter().for_each(f),
-                    Self::Fence { .. } => {}
+                    Self::Fence { .. } | Self::Deinit { .. } => {}
                     Self::Launch(launch) => {
                         let launch = &$($mutable)? **launch;
                         (&$($mutable)? launch.grid).into_iter().for_each(&mut *f);
@@ -97,7 +97,7 @@ macro_rules! visitors {
                     | Self::Runtime { dst, .. }
                     | Self::Printf { dst, .. } => dst.$as_ref(),
                     Self::Launch(launch) => launch.dst.$as_ref(),
-                    Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } => None,
+                    Self::Store { .. } | Self::Fence { .. } | Self::Assert { .. } | Self::Deinit { .. } => None,
                 }
             }
         }
@@ -126,7 +126,7 @@ impl StatementKind {
         self.target().copied()
     }
 
-    /// Calls `f` for every local that the statement names: read, written, or the base of a place.
+    /// Calls `f` for every local that the statement names: read, written, the base of a place, or left without a value.
     pub fn each_local_mut(&mut self, f: &mut impl FnMut(&mut LocalId)) {
         self.each_operand_mut(&mut |operand| {
             if let Operand::Local(local) = operand {
@@ -138,7 +138,10 @@ impl StatementKind {
                 f(local);
             }
         });
-        self.target_mut().into_iter().for_each(f);
+        match self {
+            Self::Deinit { local } => f(local),
+            other => other.target_mut().into_iter().for_each(f),
+        }
     }
 
     /// Calls `f` for every function that the statement names: called, launched, or an operand.

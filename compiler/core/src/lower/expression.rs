@@ -55,7 +55,7 @@ impl Lowering<'_> {
                 PlaceKind::Deref(pointer) if pointer.ty == expression.ty => return self.assign_to(dst, pointer),
                 _ => {
                     let target = self.place(place);
-                    self.note_write(place);
+                    self.note_address(place);
                     Rvalue::AddressOf(target)
                 }
             },

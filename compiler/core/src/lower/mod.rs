@@ -28,7 +28,7 @@ pub(crate) mod testing;
 mod tests;
 
 use crate::diag::Diagnostics;
-use crate::ir::{BlockId, Function, FunctionBuilder, LocalId, Module, TerminatorKind};
+use crate::ir::{BlockId, Function, FunctionBuilder, LocalId, Module, StatementKind, TerminatorKind};
 use crate::pass;
 use crate::typed::{self, VariableId};
 use crate::types::{TypeId, TypeTable};
@@ -112,6 +112,13 @@ fn lower_function(
     let Lowering { builder, assignments, .. } = lowering;
     let mut function = builder.finish();
     diagnostics.extend(assigned::check(types, source, &function, &assignments));
+    let unproved = assigned::unproved(types, source, &function, &assignments);
+    for block in &mut function.blocks {
+        block.statements.retain(|statement| match &statement.kind {
+            StatementKind::Deinit { local } => unproved.contains(&VariableId(local.0)),
+            _ => true,
+        });
+    }
     if open && source.return_type != TypeTable::VOID {
         diagnostics.extend(returns::check(types, source, &function, fell_off));
     }

@@ -55,15 +55,21 @@ impl Lowering<'_> {
     /// The variable that the place is part of is read here.
     pub(super) fn note_read(&mut self, place: &typed::Place) {
         if let Some(variable) = address_taken::root(place).filter(|_| !self.builder.is_ended()) {
-            self.assignments.read(self.builder.current(), variable, place.span);
+            self.assignments.read(self.builder.current(), variable, place);
         }
     }
 
-    /// The variable that the place is part of is written here, or may be from now on.
+    /// The variable that the place is part of is written here.
     pub(super) fn note_write(&mut self, place: &typed::Place) {
-        let whole = matches!(place.kind, PlaceKind::Variable(_));
         if let Some(variable) = address_taken::root(place).filter(|_| !self.builder.is_ended()) {
-            self.assignments.write(self.builder.current(), variable, whole);
+            self.assignments.write(self.builder.current(), variable, place);
+        }
+    }
+
+    /// The variable that the place is part of may be written from now on.
+    pub(super) fn note_address(&mut self, place: &typed::Place) {
+        if let Some(variable) = address_taken::root(place).filter(|_| !self.builder.is_ended()) {
+            self.assignments.address(self.builder.current(), variable, place);
         }
     }
 }

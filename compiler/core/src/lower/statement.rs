@@ -21,6 +21,7 @@ impl Lowering<'_> {
             StmtKind::Let { variable, init: None } => {
                 if !self.builder.is_ended() {
                     self.assignments.declare(self.builder.current(), *variable);
+                    self.builder.push(StatementKind::Deinit { local: Self::local(*variable) }, span);
                 }
             }
             StmtKind::Assign { place, value, access } => self.assign(place, value, *access, span),

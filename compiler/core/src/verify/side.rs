@@ -57,6 +57,7 @@ impl Verifier<'_> {
             },
             StatementKind::Load { place, .. } | StatementKind::Store { place, .. } => self.place_side(place),
             StatementKind::Call { .. }
+            | StatementKind::Deinit { .. }
             | StatementKind::Launch(_)
             | StatementKind::Printf { .. }
             | StatementKind::Assert { .. } => Side::Both,

@@ -98,6 +98,9 @@ impl Verifier<'_> {
             StatementKind::Atomic { dst, op, pointer, operands, .. } => self.atomic(*dst, *op, pointer, operands),
             StatementKind::Barrier { dst, op, operand } => self.barrier(*dst, *op, operand.as_ref()),
             StatementKind::Fence { .. } => {}
+            StatementKind::Deinit { local } => {
+                self.target(*local);
+            }
             StatementKind::Warp { dst, op, args } => self.warp(*dst, *op, args),
             StatementKind::Texture { dst, op, args } => self.texture(*dst, *op, args),
             StatementKind::Launch(launch) => self.launch(launch),

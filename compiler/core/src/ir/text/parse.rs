@@ -473,11 +473,9 @@ impl<'t> Parser<'t> {
         if text.starts_with("0x") {
             return self.number();
         }
-        let bits = match float {
-            Float::F32 => text.parse::<f32>().ok().map(|value| u64::from(value.to_bits())),
-            _ => text.parse::<f64>().ok().map(|value| crate::ir::eval::round(float, value)),
-        };
-        match bits {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let sign = if digits.len() < text.len() { 1 << (float.bits() - 1) } else { 0 };
+        match crate::ir::eval::round_decimal(float, digits).map(|bits| bits | sign) {
             Some(bits) => {
                 self.skip();
                 Ok(bits)

@@ -120,6 +120,7 @@ impl Parser<'_> {
                 self.expect(",")?;
                 Ok(StatementKind::Store { place, value: self.operand()?, access })
             }
+            ("deinit", None) => Ok(StatementKind::Deinit { local: self.local_name()? }),
             ("fence", None) => Ok(StatementKind::Fence { scope: self.scope()? }),
             ("assert", None) => self.assert(),
             (_, Some(dst)) => match self.rvalue(word)? {

@@ -110,6 +110,10 @@ impl Printer<'_> {
                 self.put(op.name());
                 self.arguments(operand.as_slice());
             }
+            StatementKind::Deinit { local } => {
+                self.put("deinit ");
+                self.local_name(*local);
+            }
             StatementKind::Fence { scope } => {
                 self.put("fence ");
                 self.put(word(&SCOPES, scope));

@@ -161,3 +161,16 @@ fn hostile_text_ends_no_stack() {
     let list = parse("struct A { next: *A }").unwrap();
     assert!(crate::verify::verify(&list).is_ok());
 }
+
+#[test]
+fn a_number_is_rounded_once() {
+    // above the middle of two halves by less than `f64` can tell, and the middle itself, which goes to the even one
+    for (text, bits) in
+        [("f16 -1.00048828125000000000001", 0xbc01), ("f16 1.00048828125", 0x3c00), ("bf16 1.00390625000000000000001", 0x3f81)]
+    {
+        let (ty, _) = text.split_once(' ').unwrap();
+        let module = parse(&format!("var $v#0: {ty} in global = {text}\n")).unwrap();
+        let init = module.globals.first().and_then(|global| global.init.as_ref()).unwrap();
+        assert_eq!(init.as_bits(), Some(bits), "{text}");
+    }
+}

@@ -218,7 +218,7 @@ fn statement(g: &mut Generator, module: &Module) -> StatementKind {
     let scopes = [MemoryScope::Block, MemoryScope::Device, MemoryScope::System];
     let accesses = ACCESSES.map(|(_, access)| access);
     let dst = g.maybe(local);
-    match g.below(15) {
+    match g.below(16) {
         0 | 1 => StatementKind::Assign { dst: local(g), value: rvalue(g, module) },
         2 => StatementKind::Load { dst: local(g), place: place(g, module), access: g.pick(&accesses) },
         3 => StatementKind::Store { place: place(g, module), value: operand(g, module), access: g.pick(&accesses) },
@@ -256,6 +256,7 @@ fn statement(g: &mut Generator, module: &Module) -> StatementKind {
             StatementKind::Assert { condition: operand(g, module), text: g.name(), format: g.name(), args: operands(g, module) }
         }
         13 => StatementKind::Texture { dst, op: g.pick(TextureOp::ALL), args: operands(g, module) },
+        14 => StatementKind::Deinit { local: local(g) },
         _ => StatementKind::HostAllocate { dst: local(g), element: any_type(g, module), count: operand(g, module) },
     }
 }
