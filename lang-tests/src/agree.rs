@@ -74,10 +74,26 @@ pub const CLASSES: &[Class] = &[
         Never("when a child runs is known when it runs"),
     ),
     class("memory given back twice", "pointers/freed_twice", Never("which grid gives back is known when it runs")),
+    class(
+        "memory of the host given back by a kernel",
+        "pointers/freed_of_the_host",
+        Never("where a pointer points is known when it runs"),
+    ),
     class("private memory passed to a child", "pointers/shared_through_a_generic_pointer", Same("W0501")),
     class("private memory of another thread", "pointers/local_in_memory", Never("a number in memory is not followed")),
     class("pointer to another space than it says", "others/wrong_space", InSight("E0209", "types/conversions")),
-    class("memory that was never written", "pointers/uninitialised", InSight("E0215", "types/unassigned")),
+    class("memory that was never written", "pointers/uninitialised", Never("which bytes a thread reads is known when it runs")),
+    class("array or structure filled in part", "uninitialised/array_filled_in_part", InSight("E0215", "types/unassigned")),
+    class(
+        "variable that a call leaves without a value",
+        "uninitialised/out_parameter",
+        Never("whether a function writes through a pointer is known when it runs"),
+    ),
+    class(
+        "copy of a structure of which a field was never written",
+        "uninitialised/copied_structure",
+        Never("which bytes a structure is copied from is known when it runs"),
+    ),
     class("launch or call that failed, and nobody looked", "others/launch_error_that_nobody_sees", Same("W0401")),
     class(
         "launch pool that is too small",
@@ -213,8 +229,9 @@ pub fn page() -> Result<(), String> {
         let (code, case) = run_code(class, &defects)?;
         let rendering = std::fs::read_to_string(case.path.with_extension("stderr"));
         let rendering = rendering.map_err(|error| format!("{}: {error}", case.path.display()))?;
-        let message =
-            rendering.lines().find_map(|line| line.strip_prefix(&format!("error[{}]: ", code.id()))).unwrap_or_default();
+        let message = rendering.lines().find_map(|line| line.strip_prefix(&format!("error[{}]: ", code.id())));
+        let message = message.filter(|message| !message.is_empty());
+        let message = message.ok_or_else(|| format!("`defects/{}` has no report of {}", class.defect, code.id()))?;
         let told = match class.told {
             Same(id) => format!("{}, of the same program", link(id)),
             InSight(id, _) => format!("{}, where it is in plain sight", link(id)),

@@ -8,7 +8,7 @@ use crate::format::Format;
 use cdp_core::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, Rounding, RuntimeFn, TextureOp, WarpOp};
 use cdp_core::ir::{BinaryOp, FunctionKind, UnaryOp};
 use cdp_core::source::Span;
-use cdp_core::types::{Float, Int, Scalar, Space};
+use cdp_core::types::{Float, Int, Scalar, Space, TypeId};
 
 /// Bytes of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,47 @@ pub(crate) enum Op {
     Zero {
         d: u32,
         size: u32,
+    },
+    /// The bytes at `d` have no value from here on; see [`crate::interp::shadow`].
+    Deinit {
+        d: u32,
+        size: u32,
+    },
+    /// They have one.
+    Init {
+        d: u32,
+        size: u32,
+    },
+    /// A fault unless they have one.
+    Defined {
+        a: u32,
+        size: u32,
+    },
+    /// A copy of a scalar that must have a value.
+    Read {
+        d: u32,
+        a: u32,
+        size: u32,
+    },
+    /// A copy of what has a value to where there may be none.
+    Write {
+        d: u32,
+        a: u32,
+        size: u32,
+    },
+    /// A copy of an aggregate, of which parts may have no value.
+    Carry {
+        d: u32,
+        a: u32,
+        size: u32,
+    },
+    /// As [`Op::Select`], of aggregates of which parts may have no value.
+    SelectCarry {
+        d: u32,
+        c: u32,
+        a: u32,
+        b: u32,
+        size: u16,
     },
     I8(BinaryOp, u32, u32, u32),
     I16(BinaryOp, u32, u32, u32),
@@ -289,7 +330,7 @@ pub(crate) struct Extent {
     pub size: u32,
     pub align: u32,
     pub volatile: bool,
-    /// Without padding, so that every byte must have been written before it is read.
+    /// No aggregate: every byte must have been written before it is read.
     pub scalar: bool,
 }
 
@@ -449,6 +490,16 @@ pub(crate) const fn binary(op: BinaryOp, kind: Kind, d: u32, a: u32, b: u32) -> 
     }
 }
 
+/// A variable or temporary of which parts may be without a value.
+#[derive(Clone, Debug)]
+pub(crate) struct Partial {
+    pub slot: Slot,
+    /// Empty for a temporary.
+    pub name: String,
+    pub ty: TypeId,
+    pub span: Span,
+}
+
 /// A decoded function.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
@@ -464,6 +515,8 @@ pub(crate) struct Code {
     pub spans: Vec<Span>,
     /// A fresh frame.
     pub template: Vec<u8>,
+    /// The variables and temporaries of which parts may be without a value, by their place in the frame.
+    pub partial: Vec<Partial>,
     /// Where the parameters lie in the frame.
     pub params: Vec<Slot>,
     /// Where they lie in a kernel's parameter buffer, in bytes.
@@ -478,6 +531,8 @@ pub(crate) struct Code {
     pub switches: Vec<Switch>,
     pub indexings: Vec<Indexing>,
     pub extents: Vec<Extent>,
+    /// For each of them, what is no padding: first byte and how many, in order.
+    pub solid: Vec<Vec<(u32, u32)>>,
     pub intrinsics: Vec<IntrinsicCall>,
     pub effects: Vec<Effect>,
     pub traps: Vec<String>,

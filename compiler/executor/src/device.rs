@@ -4,6 +4,7 @@ use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::fault::Allocation;
 use crate::leaks::Leak;
 use crate::occupancy::KernelAttributes;
+use crate::passed::Undefined;
 use crate::texture::{ArrayShape, CopySide, Region, Resource, Sampler};
 use cdp_core::diag::Diagnostic;
 use cdp_core::source::Span;
@@ -26,6 +27,8 @@ pub struct KernelLaunch<'a> {
     pub stream: u64,
     /// The parameters as [`cdp_core::types::TypeTable::params_layout`] lays them out, with pointers of 64 bits.
     pub params: &'a [u8],
+    /// What of them has no value, as far as is known; a device need not look at it.
+    pub undefined: Option<&'a Undefined>,
     /// Where in the source it stands.
     pub span: Span,
 }
@@ -66,6 +69,14 @@ pub trait Device {
         let Ok(bytes) = usize::try_from(bytes) else { return INVALID_VALUE };
         if error == 0 { self.write(address, &vec![value; bytes]) } else { error }
     }
+
+    /// The parts of a piece of memory that were never written, as far as the device knows: first byte and how many, in order.
+    fn unwritten(&mut self, _address: u64, _bytes: u64) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+
+    /// Tells that bytes that were written just now have no value: they are a part of a structure to which nothing was assigned.
+    fn undefine(&mut self, _address: u64, _bytes: u64) {}
 
     /// What device code made and did not give back, as far as the device knows.
     fn leaks(&mut self) -> Vec<Leak> {
@@ -119,6 +130,14 @@ pub trait Device {
     fn array_write(&mut self, _array: u64, _region: &Region, _from: &[u8]) -> CudaError {
         NOT_SUPPORTED
     }
+
+    /// One for each byte of a part of an array, as packed rows: whether it was never written, as far as the device knows; none where all were.
+    fn array_unwritten(&mut self, _array: u64, _region: &Region) -> Option<Vec<bool>> {
+        None
+    }
+
+    /// Tells that the marked bytes of a part of an array, which were written just now, have no value.
+    fn array_undefine(&mut self, _array: u64, _region: &Region, _marks: &[bool]) {}
 
     /// Copies rows within device memory in a stream, with an array on one side or both; `extent` is bytes of a row, rows, slices.
     fn array_copy(&mut self, _to: CopySide, _from: CopySide, _extent: [u64; 3], _stream: u64) -> CudaError {

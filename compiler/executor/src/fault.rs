@@ -4,6 +4,8 @@ use cdp_core::builtins::{cuda_error_name, cuda_error_text};
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::source::Span;
 
+pub use crate::interp::shadow::Origin;
+
 /// A step's result: the fault is boxed, so that the good case stays small.
 pub(crate) type Step<T = ()> = Result<T, Box<FaultKind>>;
 
@@ -69,6 +71,15 @@ pub enum FaultKind {
         /// Where it was given back.
         freed: Span,
     },
+    /// Device code gives back what the device's heap did not give.
+    NotOfHeap {
+        /// The address.
+        access: Access,
+        /// The memory that it is in.
+        of: Allocation,
+        /// Whether that memory is of the heap, and the address inside of it.
+        inside: bool,
+    },
     /// A read of memory that was never written.
     Unwritten {
         /// The read.
@@ -76,6 +87,8 @@ pub enum FaultKind {
         /// The memory.
         of: Allocation,
     },
+    /// A part of a variable that has no value.
+    Undefined(Box<Undefined>),
     /// An access to memory that belongs to another thread or block.
     Private {
         /// The access.
@@ -134,7 +147,7 @@ pub enum FaultKind {
     /// A stream or event is used as it may not be.
     Handle {
         /// Why not.
-        text: &'static str,
+        text: String,
         /// Where it was destroyed, if it was.
         destroyed: Option<Span>,
     },
@@ -163,6 +176,57 @@ pub enum FaultKind {
     /// Output could not be written.
     Output(String),
 }
+
+/// A read of bytes of the stack that have no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undefined {
+    /// The first one, from the stack's start on.
+    pub(crate) at: usize,
+    /// Its mark.
+    pub(crate) mark: u8,
+    /// What the program calls it, "p.a[3].x", and where it was declared; nothing for a part of a temporary.
+    pub part: Option<(String, Span)>,
+    /// The copy that brought it there; none where nothing was assigned to the variable.
+    pub origin: Option<Origin>,
+}
+
+impl Undefined {
+    /// Before more is known.
+    pub(crate) const fn at(at: usize, mark: u8) -> Self {
+        Self { at, mark, part: None, origin: None }
+    }
+
+    fn diagnostic(&self, new: impl FnOnce(String) -> Diagnostic) -> Diagnostic {
+        let mut diagnostic = match &self.part {
+            Some((name, _)) => new(format!("`{name}` is read, and has no value")),
+            None => new("a part of this value is read, and has none".to_owned()),
+        };
+        let declared = self.part.as_ref().map(|(_, span)| *span);
+        match (&self.origin, declared) {
+            (Some(origin), declared) => {
+                diagnostic = diagnostic.label("read here").also(origin.span, origin.text.clone());
+                if let Some(span) = declared.filter(|span| *span != origin.span) {
+                    diagnostic = diagnostic.also(span, "declared here");
+                }
+                match origin.made {
+                    Some(made) => diagnostic.also(made, "made here").help(WRITE_FIRST),
+                    None => diagnostic.help(ASSIGN_FIRST),
+                }
+            }
+            (None, declared) => {
+                diagnostic = diagnostic.label("read here");
+                if let Some(span) = declared {
+                    diagnostic = diagnostic.also(span, "declared without a value here");
+                }
+                diagnostic.help(ASSIGN_FIRST)
+            }
+        }
+    }
+}
+
+const ASSIGN_FIRST: &str = "give it a value where it is declared, or assign every part before it is read";
+
+const WRITE_FIRST: &str = "`device(T, n)` is zeroed; memory of `malloc`, `cudaMalloc` and `shared` is not";
 
 /// An access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,7 +367,8 @@ impl FaultKind {
             Self::Unsupported(_) => Code::E0735,
             Self::Overlap { .. } => Code::E0737,
             Self::Output(_) => Code::E0736,
-            Self::Unwritten { .. } => Code::E0741,
+            Self::NotOfHeap { .. } => Code::E0748,
+            Self::Unwritten { .. } | Self::Undefined(_) => Code::E0741,
             Self::Stopped => Code::E0742,
             Self::Spin => Code::E0743,
         }
@@ -359,10 +424,19 @@ impl FaultKind {
                 .also(was.span, "made here")
                 .also(*freed, "given back here")
                 .help(FREE_LATER),
+            Self::NotOfHeap { access, of, inside: true } => new("an address inside of memory is given back".to_owned())
+                .label(format!("{} of {}", of.position(*access), of.describe()))
+                .also(of.span, "made here")
+                .help("give back the address that `malloc` or `cudaMalloc` gave"),
+            Self::NotOfHeap { of, .. } => new("device code gives back memory that is not of its heap".to_owned())
+                .label(of.describe())
+                .also(of.span, "made here")
+                .help("let the host give it back, or nobody: device code gives back what `malloc` and `cudaMalloc` in device code gave"),
             Self::Unwritten { access, of } => new("read of memory that was never written".to_owned())
                 .label(format!("{} of {}", of.position(*access), of.describe()))
                 .also(of.span, "made here")
-                .help("`device(T, n)` is zeroed; memory of `malloc`, `cudaMalloc` and `shared` is not"),
+                .help(WRITE_FIRST),
+            Self::Undefined(undefined) => undefined.diagnostic(new),
             Self::Private { access, whose } => new(format!("{} of {whose}", access.verb())).label(access.done()).help(USE_GLOBAL).note(PRIVATE),
             Self::PrivateArgument { parameter, space } => new(format!("a pointer to {space} memory is passed to a kernel"))
                 .label(format!("parameter `{parameter}`"))
@@ -395,7 +469,7 @@ impl FaultKind {
                 .label(format!("{} in common", bytes(*count)))
                 .help("copy to another place first, or let a kernel move the bytes in an order that works"),
             Self::Handle { text, destroyed } => {
-                let diagnostic = new((*text).to_owned()).label("used here");
+                let diagnostic = new(text.clone()).label("used here");
                 match destroyed {
                     Some(destroyed) => diagnostic
                         .also(*destroyed, "destroyed here")

@@ -16,6 +16,12 @@ pub enum Made {
     Stream,
     /// An event.
     Event,
+    /// An array of `cudaMallocArray` or `cudaMalloc3DArray`.
+    Array,
+    /// A texture object.
+    Texture,
+    /// A surface object.
+    Surface,
 }
 
 /// One thing that was not given back.
@@ -36,6 +42,9 @@ impl Made {
             Self::CudaMalloc => "memory of `cudaMalloc`",
             Self::Stream => "a stream",
             Self::Event => "an event",
+            Self::Array => "an array",
+            Self::Texture => "a texture object",
+            Self::Surface => "a surface object",
         }
     }
 
@@ -45,6 +54,9 @@ impl Made {
             Self::CudaMalloc => "cudaFree",
             Self::Stream => "cudaStreamDestroy",
             Self::Event => "cudaEventDestroy",
+            Self::Array => "cudaFreeArray",
+            Self::Texture => "cudaDestroyTextureObject",
+            Self::Surface => "cudaDestroySurfaceObject",
         }
     }
 }

@@ -17,6 +17,8 @@
 //! - [`texture`]: arrays, textures and surfaces
 //! - `transfer`, [`occupancy`]: copies and fills; what a kernel needs
 //! - `math`: builtin functions; `address`: whose memory an address is in
+//! - [`passed`]: parameters of launches
+//! - `written`: which bytes of memory have a value
 //! - [`fault`]: what can go wrong; [`errors`]: the errors that devices give; `last_error`: those that a thread has not looked
 //!   at; [`leaks`]: what was never given back
 
@@ -36,12 +38,14 @@ mod last_error;
 pub mod leaks;
 mod math;
 pub mod occupancy;
+pub mod passed;
 mod print;
 mod program;
 mod special;
 pub mod texture;
 pub mod trace;
 mod transfer;
+mod written;
 
 pub use control::Control;
 pub use cpu::{CpuDevice, CpuOptions, Schedule};

@@ -5,7 +5,7 @@ use crate::decode;
 use cdp_core::builtins::{RuntimeFn, cuda_error_name, cuda_error_text};
 use cdp_core::ir::{FunctionKind, Module};
 use cdp_core::source::Span;
-use cdp_core::types::Space;
+use cdp_core::types::{Space, TypeTable};
 use std::borrow::Cow;
 
 /// A module, decoded once, that any number of hosts and devices run.
@@ -14,6 +14,8 @@ pub struct Program {
     pub(crate) functions: Vec<Code>,
     pub(crate) globals: Vec<Variable>,
     pub(crate) strings: Vec<String>,
+    /// For messages.
+    pub(crate) types: TypeTable,
 }
 
 /// A variable outside functions, or a shared one.

@@ -139,6 +139,12 @@ pub(crate) struct Request {
 /// What a call's arguments are made of: each a list of 64-bit words, more than one for structures by value.
 pub(crate) type Words = Vec<u64>;
 
+/// The bytes of `cudaMemcpy3DParms`.
+pub(crate) const PARMS_BYTES: usize = 160;
+
+/// What of them a copy looks at, first byte and how many: all but the `xsize` of the two pointers, and padding at the end.
+pub(crate) const PARMS_READ: [(usize, usize); 3] = [(0, 48), (56, 56), (120, 36)];
+
 /// Reads a call; `parms` are the 20 words that `cudaMemcpy3DAsync` is given the address of. None for other calls.
 pub(crate) fn request(call: RuntimeFn, args: &[Words], parms: &[u64]) -> Option<Result<Request, CudaError>> {
     let word = |arg: usize, place: usize| args.get(arg).and_then(|words| words.get(place)).copied().unwrap_or(0);

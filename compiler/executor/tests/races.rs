@@ -151,3 +151,23 @@ fn a_report_shows_both_sides_and_the_missing_edge() {
         assert!(ran.rendering.contains(part), "{part}\n{}", ran.rendering);
     }
 }
+
+/// A value goes from one thread to a second one and on to a third: the blocks that they are in, and what the first two fence.
+fn handed_on([first, second, third]: [u32; 3], fences: [&str; 2]) -> Vec<(u32, u32)> {
+    let [one, two] = fences;
+    races(&format!(
+        "kernel k(x: *global i32) {{\n    if blockIdx.x == {first} && threadIdx.x == 0 {{ x[0] = 7; {one}(); atomicExch(x + 1, 1); }}\n    if blockIdx.x == {second} && threadIdx.x == 32 {{ while atomicAdd(x + 1, 0) == 0 {{}} {two}(); atomicExch(x + 2, 1); }}\n    if blockIdx.x == {third} && threadIdx.x == 64 {{ while atomicAdd(x + 2, 0) == 0 {{}} x[3] = x[0]; }}\n}}\nhost fn main() {{ let x = device(i32, 4); k<<<3, 96>>>(x); cudaDeviceSynchronize(); assert(x[3] == 7); }}\n"
+    ))
+}
+
+#[test]
+fn a_fence_of_the_block_hands_on_within_it_only_and_what_was_learnt_there_goes_on() {
+    let (block, device) = ("__threadfence_block", "__threadfence");
+    assert_eq!(handed_on([0, 1, 2], [device, device]), []);
+    // within the block, then out of it
+    assert_eq!(handed_on([0, 0, 1], [block, device]), []);
+    assert_eq!(handed_on([0, 1, 1], [device, block]), []);
+    // the first or the second one does not leave its block
+    assert_eq!(handed_on([0, 1, 1], [block, device]), [(2, 4)]);
+    assert_eq!(handed_on([0, 1, 2], [device, block]), [(2, 4)]);
+}

@@ -138,3 +138,27 @@ fn surfaces_race_as_memory_does() {
     assert_eq!(of("surf2Dwrite(i as f32, s, 0, 0);"), ["E0740 6 6"]);
     assert_eq!(of("surf2Dwrite(i as f32, s, i * 4, 0);"), Vec::<String>::new());
 }
+
+/// What the program never gave back.
+fn leaks(after: &str) -> Vec<String> {
+    let ran = run(&program("o[i] = 0.0;", "", after));
+    ran.outcome.leaks.iter().map(|note| format!("{} {}", note.message, note.primary.text)).collect()
+}
+
+#[test]
+fn what_is_never_given_back() {
+    assert_eq!(
+        leaks(""),
+        [
+            "an array was never given back made here; 32 bytes in all",
+            "a texture object was never given back made here",
+            "a texture object was never given back made here",
+            "a surface object was never given back made here",
+        ]
+    );
+    assert_eq!(
+        leaks("    cudaDestroyTextureObject(l);\n    cudaDestroySurfaceObject(s);\n    cudaFreeArray(a);"),
+        ["a texture object was never given back made here"]
+    );
+    assert_eq!(leaks("    cudaDeviceSynchronize();\n    cudaDeviceReset();"), Vec::<String>::new());
+}

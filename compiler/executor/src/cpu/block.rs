@@ -8,13 +8,13 @@ use super::races::{Races, Sync};
 use super::schedule::Schedule;
 use super::warp;
 use super::world::World;
-use super::written::Written;
 use crate::address::shared_base;
 use crate::code::{Effect, Slot};
 use crate::fault::{Fault, FaultKind};
 use crate::interp::{self, Environment as _, StackLimits, Stop, Thread, read_bits, write_bits};
 use crate::last_error::LastError;
 use crate::program::Program;
+use crate::written::Written;
 use cdp_core::builtins::BarrierOp;
 use cdp_core::source::Span;
 
@@ -182,6 +182,12 @@ impl Resident {
                     (locals.bytes_mut(*offset, *size), run.grid.params.get(start..start + *size as usize))
                 {
                     into.copy_from_slice(bytes);
+                }
+                if let Some(undefined) = &run.grid.undefined
+                    && let Some(marked) = undefined.bytes.get(start..start + *size as usize)
+                {
+                    let mark = locals.shadow.origin(undefined.origin.clone());
+                    locals.mark(*offset, marked, mark);
                 }
             }
         }

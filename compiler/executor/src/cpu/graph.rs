@@ -5,6 +5,7 @@
 //! the set of nodes that its next one waits for; an event is a copy of such a set.
 
 use super::races::Point;
+use crate::passed::Undefined;
 use crate::program::Program;
 use crate::trace::{self, Stream, Submitter};
 use crate::transfer::Transfer;
@@ -28,6 +29,8 @@ pub(super) enum Work {
 /// A grid to run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grid {
+    /// What of the parameters has no value.
+    pub undefined: Option<Box<Undefined>>,
     pub kernel: u32,
     pub grid: [u32; 3],
     pub block: [u32; 3],

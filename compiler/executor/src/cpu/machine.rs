@@ -375,7 +375,7 @@ impl Machine {
         self.diagnostics.push(diagnostic);
         self.error = match fault.kind {
             FaultKind::Assert { .. } => 710,
-            FaultKind::OutOfBounds { .. } | FaultKind::Null(_) | FaultKind::Freed { .. } => 700,
+            FaultKind::OutOfBounds { .. } | FaultKind::Null(_) | FaultKind::Freed { .. } | FaultKind::NotOfHeap { .. } => 700,
             FaultKind::Private { .. } | FaultKind::PrivateArgument { .. } | FaultKind::WrongSpace { .. } => 717,
             FaultKind::Misaligned { .. } => 716,
             FaultKind::Steps(_) => 702,

@@ -1,9 +1,9 @@
 //! Device memory: every allocation with where it was made, so that an access outside of it can say so.
 
-use super::written::Written;
 use crate::address::NULL_PAGE;
 use crate::fault::{Access, Allocation, FaultKind, Step};
 use crate::leaks::{Leak, Made};
+use crate::written::{Unwritten, Written};
 use cdp_core::source::Span;
 use cdp_core::types::layout::round_up;
 use std::collections::VecDeque;
@@ -123,9 +123,22 @@ impl Memory {
         Ok(piece.info)
     }
 
-    /// Whether a piece starts here.
+    /// Whether a piece starts here that the host made.
     pub(super) fn starts(&self, address: u64) -> bool {
-        self.pieces.binary_search_by_key(&address, |piece| piece.base).is_ok()
+        let place = self.pieces.binary_search_by_key(&address, |piece| piece.base);
+        place.ok().and_then(|place| self.pieces.get(place)).is_some_and(|piece| !piece.heap)
+    }
+
+    /// Whether device code may give this back: a fault where it is memory, but no piece of the heap starts there.
+    pub(super) fn check_heap(&self, address: u64) -> Step {
+        let access = Access { address, size: 1, write: false };
+        let place = self.pieces.partition_point(|piece| piece.base <= address).checked_sub(1);
+        match place.and_then(|place| self.pieces.get(place)).filter(|piece| piece.info.holds(address, 1)) {
+            Some(piece) if !piece.heap || piece.base != address => {
+                Err(Box::new(FaultKind::NotOfHeap { access, of: piece.info.clone(), inside: piece.heap }))
+            }
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -192,18 +205,39 @@ impl Memory {
         }
     }
 
+    /// Those of a read's bytes that have never been written, if there are any.
+    #[inline]
+    pub(super) fn unwritten(&mut self, access: Access) -> Step<Option<Box<Unwritten>>> {
+        let piece = self.find(access)?;
+        let missing = piece.written.as_ref().and_then(|written| written.missing(access.address - piece.base, access.size));
+        Ok(missing.map(|bytes| Box::new(Unwritten { address: access.address, bytes, of: piece.info.clone() })))
+    }
+
+    /// The pieces of a read that have never been written: first address and how many bytes.
+    pub(super) fn gaps(&mut self, access: Access) -> Vec<(u64, u64)> {
+        let Ok(piece) = self.find(access) else { return Vec::new() };
+        let gaps = piece.written.as_ref().map(|written| written.gaps(access.address - piece.base, access.size));
+        let base = piece.base;
+        gaps.into_iter().flatten().map(|(start, bytes)| (base + start, bytes)).collect()
+    }
+
+    /// Takes their value from the bytes that are marked: what was written there had none.
+    pub(super) fn undefine(&mut self, address: u64, marks: &[bool]) -> Step {
+        let piece = self.find(Access { address, size: marks.len() as u64, write: true })?;
+        let written = piece.written.get_or_insert_with(|| Written::whole(piece.info.size));
+        written.unset(address - piece.base, marks);
+        Ok(())
+    }
+
     /// Copies bytes; what was not written stays so.
     pub(super) fn copy(&mut self, to: Access, from: Access) -> Step {
-        let piece = self.find(from)?;
-        let offset = from.address - piece.base;
-        let written = piece.written.clone();
         let bytes = self.at(from)?.to_vec();
+        let unwritten = self.unwritten(from)?;
         self.at_by_host(to)?.copy_from_slice(&bytes);
-        let piece = self.find(to)?;
-        if let (Some(mine), Some(theirs)) = (&mut piece.written, &written) {
-            mine.copy(to.address - piece.base, theirs, offset, from.size);
+        match unwritten {
+            Some(unwritten) => self.undefine(to.address, &unwritten.bytes),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Zeroes by the host. What is untouched is zero already.
@@ -320,6 +354,17 @@ mod tests {
     }
 
     #[test]
+    fn the_host_and_the_heap_give_back_their_own() {
+        let mut memory = Memory::new(CAPACITY);
+        let host = memory.allocate(buffer(40), false, false).unwrap();
+        let heap = memory.allocate(buffer(40), true, false).unwrap();
+        assert!(memory.starts(host) && !memory.starts(heap) && !memory.starts(host + 4));
+        assert!(memory.check_heap(heap).is_ok());
+        let inside = |address| matches!(*memory.check_heap(address).unwrap_err(), FaultKind::NotOfHeap { inside: true, .. });
+        assert!(inside(heap + 4) && !inside(host) && !inside(host + 4));
+    }
+
+    #[test]
     fn constants_are_written_by_the_host_only() {
         let mut memory = Memory::new(CAPACITY);
         let a = memory.allocate(buffer(8), false, false).unwrap();
@@ -342,6 +387,14 @@ mod tests {
         assert!(memory.check_written(access(b, 4, false)).is_err());
         memory.at_by_host(access(b, 40, true)).unwrap();
         assert!(memory.check_written(access(b, 40, false)).is_ok());
+        // memory that has a value from the start loses it, where what is copied there has none
+        let c = memory.allocate(buffer(40), false, false).unwrap();
+        memory.copy(access(c, 40, true), access(a, 40, false)).unwrap();
+        assert!(memory.check_written(access(c + 4, 4, false)).is_ok());
+        let missing = memory.unwritten(access(c + 2, 4, false)).unwrap().unwrap();
+        assert_eq!(missing.bytes, [true, true, false, false]);
+        memory.at(access(c, 4, true)).unwrap().fill(1);
+        assert!(memory.unwritten(access(c, 8, false)).unwrap().is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! - `world`: what a thread reaches; `runtime`: the calls that it makes
 //! - `texture`: arrays, texture and surface objects
 //! - `races`: accesses that nothing orders
-//! - `memory`: allocations; `written`: which bytes have a value; `limits`: limits and attributes
+//! - `memory`: allocations; `limits`: limits and attributes
 
 mod block;
 mod graph;
@@ -26,7 +26,6 @@ mod streams;
 mod texture;
 mod warp;
 mod world;
-mod written;
 
 use crate::control::Control;
 use crate::device::{CudaError, Device, KernelLaunch};
@@ -185,7 +184,10 @@ impl Device for CpuDevice {
         if error != 0 || address == 0 {
             return error;
         }
-        if self.machine.globals.contains(&address) || !self.machine.memory.starts(address) {
+        if self.machine.globals.contains(&address)
+            || self.machine.objects.is_array(address)
+            || !self.machine.memory.starts(address)
+        {
             return limits::INVALID_VALUE;
         }
         self.machine.memory.free(address, Span::default()).map_or(limits::INVALID_VALUE, |_| 0)
@@ -254,6 +256,16 @@ impl Device for CpuDevice {
         0
     }
 
+    fn unwritten(&mut self, address: u64, bytes: u64) -> Vec<(u64, u64)> {
+        self.machine.memory.gaps(Access { address, size: bytes, write: false })
+    }
+
+    fn undefine(&mut self, address: u64, bytes: u64) {
+        let marks = vec![true; usize::try_from(bytes).unwrap_or(0)];
+        // what is not there has no value either
+        let _ = self.machine.memory.undefine(address, &marks);
+    }
+
     fn leaks(&mut self) -> Vec<Leak> {
         self.machine.memory.leaks().chain(self.machine.streams.leaks()).collect()
     }
@@ -304,6 +316,27 @@ impl Device for CpuDevice {
                 row.copy_from_slice(from);
             }
         })
+    }
+
+    fn array_unwritten(&mut self, array: u64, region: &Region) -> Option<Vec<bool>> {
+        let area = self.machine.objects.region(array, region)?;
+        let mut missing = Vec::new();
+        for row in Transfer::rows_and_slices(area, area, region.extent).rows() {
+            let access = Access { address: row.to, size: row.bytes, write: false };
+            match self.machine.memory.unwritten(access).ok()? {
+                Some(unwritten) => missing.extend(unwritten.bytes),
+                None => missing.resize(missing.len() + usize::try_from(row.bytes).unwrap_or(0), false),
+            }
+        }
+        missing.contains(&true).then_some(missing)
+    }
+
+    fn array_undefine(&mut self, array: u64, region: &Region, marks: &[bool]) {
+        let Some(area) = self.machine.objects.region(array, region) else { return };
+        let width = usize::try_from(region.extent[0]).unwrap_or(usize::MAX).max(1);
+        for (row, marks) in Transfer::rows_and_slices(area, area, region.extent).rows().zip(marks.chunks(width)) {
+            let _ = self.machine.memory.undefine(row.to, marks);
+        }
     }
 
     fn array_copy(&mut self, to: CopySide, from: CopySide, extent: [u64; 3], stream: u64) -> CudaError {
@@ -376,8 +409,9 @@ impl Device for CpuDevice {
             return error;
         }
         let Some(kernel) = self.kernel(launch.kernel) else { return limits::INVALID_DEVICE_FUNCTION };
-        let grid =
-            Grid { kernel, grid: launch.grid, block: launch.block, shared: launch.shared, params: launch.params.to_vec() };
+        let KernelLaunch { grid, block, shared, .. } = *launch;
+        let (params, undefined) = (launch.params.to_vec(), launch.undefined.cloned().map(Box::new));
+        let grid = Grid { undefined, kernel, grid, block, shared, params };
         let error = self.machine.check_configuration(&grid);
         if error != 0 {
             return error;

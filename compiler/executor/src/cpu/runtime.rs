@@ -11,7 +11,7 @@ use crate::fault::{Access, Allocation, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, read_bits};
 use crate::occupancy::potential_block_size;
-use crate::transfer::{self, Words};
+use crate::transfer::{self, PARMS_BYTES, PARMS_READ, Words};
 use cdp_core::builtins::RuntimeFn;
 use cdp_core::source::Span;
 
@@ -156,6 +156,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
         let access = Access { address, size: 0, write: true };
         match region(address) {
             Region::Device => {
+                self.machine.memory.check_heap(address)?;
                 let was = self.machine.memory.free(address, span)?;
                 self.track_freed(&was);
                 Ok(())
@@ -189,17 +190,8 @@ impl<const TRACK: bool> World<'_, TRACK> {
 
     /// An event of this grid that is alive, to be used or changed.
     fn check_event(&mut self, handle: u64, change: bool) -> Step {
-        let fault = |text, destroyed| Err(Box::new(FaultKind::Handle { text, destroyed }));
-        match self.machine.streams.event(handle) {
-            None => fault("this is not an event", None),
-            Some(event) if event.owner.is_none() => fault("an event of the host is used by a grid", None),
-            Some(event) if event.owner != Some(self.run.id) => fault("this event was made by another grid", None),
-            Some(event) if event.destroyed.is_some() => fault("this event was destroyed", event.destroyed),
-            Some(_) => {
-                self.track_handle(handle, change, Subject::Event);
-                Ok(())
-            }
-        }
+        let event = self.machine.streams.event(handle).map(|event| (event.owner, event.destroyed));
+        self.check_handle(handle, event, change, Subject::Event)
     }
 
     fn destroy_event(&mut self, handle: u64, span: Span) -> Step<i32> {
@@ -258,11 +250,15 @@ impl<const TRACK: bool> World<'_, TRACK> {
         let mut parms = Vec::new();
         if call.call == RuntimeFn::Memcpy3DAsync {
             let address = args.first().and_then(|words| words.first()).copied().unwrap_or(0);
-            let mut bytes = [0; 160];
+            let mut bytes = [0; PARMS_BYTES];
             if is_local(address) {
-                bytes.copy_from_slice(locals.at(address, 160, false)?);
+                bytes.copy_from_slice(locals.at(address, PARMS_BYTES, false)?);
+                PARMS_READ.iter().try_for_each(|(first, size)| locals.defined_at(address + *first as u64, *size))?;
             } else {
                 self.load(address, &mut bytes)?;
+                for (first, size) in PARMS_READ {
+                    self.check_written(Access { address: address + first as u64, size: size as u64, write: false })?;
+                }
             }
             parms = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         }

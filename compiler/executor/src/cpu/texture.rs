@@ -96,6 +96,10 @@ impl Objects {
         self.arrays.insert(address, shape);
     }
 
+    pub(super) fn is_array(&self, address: u64) -> bool {
+        self.arrays.contains_key(&address)
+    }
+
     pub(super) fn remove_array(&mut self, array: u64) -> bool {
         self.arrays.remove(&array).is_some()
     }

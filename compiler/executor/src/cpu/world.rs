@@ -1,7 +1,7 @@
 //! What a device thread reaches beyond its own stack.
 
 use super::block::{BlockState, ThreadState};
-use super::graph::{Grid, Submission, Work};
+use super::graph::{Grid, NodeId, Submission, Work};
 use super::limits;
 use super::machine::{Machine, Run};
 use super::races::{Kind, Races, Subject, Where};
@@ -11,9 +11,11 @@ use crate::code::{Atomic, Effect, Launch};
 use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
+use crate::passed;
 use crate::print;
 use crate::program::Program;
 use crate::trace::{Stream, Submitter};
+use crate::written::Unwritten;
 use cdp_core::builtins::{MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use cdp_core::source::Span;
 use cdp_core::types::Space;
@@ -87,70 +89,95 @@ impl<const TRACK: bool> World<'_, TRACK> {
 
     fn shared(&mut self, access: Access) -> Step<&mut [u8]> {
         let start = (access.address & 0xffff_ffff) as usize;
-        let size = self.block.shared.len() as u64;
-        if let Some(bytes) = self.block.shared.get_mut(start..start.saturating_add(access.size as usize)) {
-            if access.write {
-                self.block.written.set(start as u64, access.size);
-            }
-            return Ok(bytes);
+        let end = start.saturating_add(access.size as usize);
+        if end > self.block.shared.len() {
+            return Err(Box::new(FaultKind::OutOfBounds { access, near: Some(self.shared_memory()) }));
         }
-        let span = self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span);
-        let near = Allocation {
+        if access.write {
+            self.block.written.set(start as u64, access.size);
+        }
+        Ok(self.block.shared.get_mut(start..end).unwrap_or_default())
+    }
+
+    /// The block's shared memory, for messages.
+    fn shared_memory(&self) -> Allocation {
+        Allocation {
             address: shared_base(self.block.number),
-            size,
+            size: self.block.shared.len() as u64,
             what: "the block's shared memory".to_owned(),
             element: String::new(),
             element_size: 1,
-            span,
-        };
-        Err(Box::new(FaultKind::OutOfBounds { access, near: Some(near) }))
-    }
-
-    /// Whether what is read was ever written. Where races are looked for, it is only noted: a write that nothing orders before the read may
-    /// be what is missing, and then that is the mistake to report.
-    pub(super) fn check_written(&mut self, access: Access) -> Step {
-        match self.find_unwritten(access) {
-            Err(kind) if TRACK => {
-                let span = self.program.site(self.site);
-                let mut fault = Fault::at(*kind, span);
-                fault.thread = self.block.thread_name(self.program, self.run, self.me.index);
-                self.machine.unwritten(self.run.id, self.site, fault);
-                Ok(())
-            }
-            result => result,
+            span: self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span),
         }
     }
 
-    fn find_unwritten(&mut self, access: Access) -> Step {
+    /// The shared variable that a byte is in, for messages.
+    fn shared_variable(&self, offset: u64) -> Allocation {
+        let all = self.shared_memory();
+        let found = self.run.kernel.shared.iter().find_map(|(global, start)| {
+            let variable = self.program.globals.get(*global as usize)?;
+            let size = if variable.dynamic { all.size.saturating_sub(*start) } else { variable.size };
+            (offset.checked_sub(*start)? < size).then_some((variable, *start, size))
+        });
+        let Some((variable, start, size)) = found else { return all };
+        let (element, element_size) = variable.element.clone();
+        let what = format!("the shared variable `{}`", variable.name);
+        Allocation { address: all.address + start, size, what, element, element_size, span: variable.span }
+    }
+
+    /// A fault unless the bytes of a read have a value.
+    pub(super) fn check_written(&mut self, access: Access) -> Step {
+        let unwritten = match region(access.address) {
+            Region::Device => self.machine.memory.check_written(access).err(),
+            Region::Shared(_) => {
+                self.unwritten(access)?.map(|unwritten| Box::new(FaultKind::Unwritten { access, of: unwritten.of }))
+            }
+            Region::Local(_) => None,
+        };
+        match unwritten {
+            Some(kind) => self.read_unwritten(*kind),
+            None => Ok(()),
+        }
+    }
+
+    /// A read of what was never written. Where races are looked for, it is only noted: a write that nothing orders before the read may be what
+    /// is missing, and then that is the mistake to report.
+    #[cold]
+    fn read_unwritten(&mut self, kind: FaultKind) -> Step {
+        if !TRACK {
+            return Err(Box::new(kind));
+        }
+        let fault = Fault::at(kind, self.program.site(self.site));
+        self.note_unwritten(fault, self.site);
+        Ok(())
+    }
+
+    fn note_unwritten(&mut self, mut fault: Fault, site: u32) {
+        fault.thread = self.block.thread_name(self.program, self.run, self.me.index);
+        self.machine.unwritten(self.run.id, site, fault);
+    }
+
+    /// Those of a read's bytes that have no value, if there are any.
+    fn unwritten(&mut self, access: Access) -> Step<Option<Box<Unwritten>>> {
         match region(access.address) {
-            Region::Device => self.machine.memory.check_written(access),
+            Region::Device => self.machine.memory.unwritten(access),
             Region::Shared(number) if number == self.block.number => {
                 let start = access.address & 0xffff_ffff;
-                if start + access.size > self.block.shared.len() as u64 || self.block.written.all(start, access.size) {
-                    return Ok(());
+                if start + access.size > self.block.shared.len() as u64 {
+                    return Ok(None);
                 }
-                let span = self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span);
-                let (size, what) = (self.block.shared.len() as u64, "the block's shared memory".to_owned());
-                let address = shared_base(self.block.number);
-                let of = Allocation { address, size, what, element: String::new(), element_size: 1, span };
-                Err(Box::new(FaultKind::Unwritten { access, of }))
+                let missing = self.block.written.missing(start, access.size);
+                Ok(missing.map(|bytes| Box::new(Unwritten { address: access.address, bytes, of: self.shared_variable(start) })))
             }
-            _ => Ok(()),
+            _ => Ok(None),
         }
     }
 
     fn launch(&mut self, launch: &Launch, locals: &mut Locals<'_>, span: Span) -> Step {
         let program = self.program;
         let Some(kernel) = program.code(launch.kernel) else { return Ok(()) };
-        let mut params = vec![0; kernel.params_size as usize];
-        for (slot, offset) in &launch.args {
-            let start = *offset as usize;
-            if let (Some(into), Some(from)) =
-                (params.get_mut(start..start + slot.size as usize), locals.bytes(slot.offset, slot.size))
-            {
-                into.copy_from_slice(from);
-            }
-        }
+        let mut params = Vec::new();
+        let undefined = passed::gather(launch, kernel.params_size, &mut params, locals, span);
         for (offset, param) in &kernel.param_pointers {
             let space = match region(read_bits(&params, 8, *offset)) {
                 Region::Device => continue,
@@ -165,6 +192,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
             target => target,
         };
         let grid = Grid {
+            undefined,
             kernel: launch.kernel,
             grid: launch.grid.map(|slot| locals.u32(slot)),
             block: launch.block.map(|slot| locals.u32(slot)),
@@ -194,17 +222,32 @@ impl<const TRACK: bool> World<'_, TRACK> {
             FORGET => return Ok(Target::FireAndForget),
             _ => {}
         }
-        let fault = |text, destroyed| Err(Box::new(FaultKind::Handle { text, destroyed }));
-        match self.machine.streams.stream(handle) {
-            None => fault("this is not a stream", None),
-            Some(stream) if stream.owner.is_none() => fault("a stream of the host is used by a grid", None),
-            Some(stream) if stream.owner != Some(self.run.id) => fault("this stream was made by another grid", None),
-            Some(stream) if stream.destroyed.is_some() => fault("this stream was destroyed", stream.destroyed),
-            Some(_) => {
-                self.track_handle(handle, false, Subject::Stream);
-                Ok(Target::Named(handle))
+        let stream = self.machine.streams.stream(handle).map(|stream| (stream.owner, stream.destroyed));
+        self.check_handle(handle, stream, false, Subject::Stream)?;
+        Ok(Target::Named(handle))
+    }
+
+    /// A handle to be used or changed: `found` is the grid that made it, none for the host, and where it was destroyed, if it was.
+    pub(super) fn check_handle(
+        &mut self,
+        handle: u64,
+        found: Option<(Option<NodeId>, Option<Span>)>,
+        change: bool,
+        subject: Subject,
+    ) -> Step {
+        let is_event = matches!(subject, Subject::Event);
+        let (a, this) = if is_event { ("an event", "this event") } else { ("a stream", "this stream") };
+        let (text, destroyed) = match found {
+            None => (format!("this is not {a}"), None),
+            Some((None, _)) => (format!("{a} of the host is used by a grid"), None),
+            Some((owner, _)) if owner != Some(self.run.id) => (format!("{this} was made by another grid"), None),
+            Some((_, Some(destroyed))) => (format!("{this} was destroyed"), Some(destroyed)),
+            Some((_, None)) => {
+                self.track_handle(handle, change, subject);
+                return Ok(());
             }
-        }
+        };
+        Err(Box::new(FaultKind::Handle { text, destroyed }))
     }
 
     /// A use or change of a stream or event, where races are looked for.
@@ -315,26 +358,42 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
         self.machine.steps += taken;
     }
 
-    fn load(&mut self, address: u64, into: &mut [u8]) -> Step {
-        self.read_memory(address, into, Kind::Read)
+    fn load(&mut self, address: u64, into: &mut [u8]) -> Step<Option<Box<Unwritten>>> {
+        self.read_memory(address, into, Kind::Read)?;
+        self.unwritten(Access { address, size: into.len() as u64, write: false })
+    }
+
+    fn load_scalar(&mut self, address: u64, into: &mut [u8]) -> Step {
+        self.read_memory(address, into, Kind::Read)?;
+        self.check_written(Access { address, size: into.len() as u64, write: false })
     }
 
     // PTX ISA, "ld": a volatile access is a relaxed one of the whole system
-    fn load_volatile(&mut self, address: u64, into: &mut [u8], scalar: bool) -> Step {
+    fn load_volatile(&mut self, address: u64, into: &mut [u8], scalar: bool) -> Step<Option<Box<Unwritten>>> {
         self.read_memory(address, into, Kind::VolatileRead)?;
-        if scalar { self.check_written(Access { address, size: into.len() as u64, write: false }) } else { Ok(()) }
+        let access = Access { address, size: into.len() as u64, write: false };
+        if scalar { self.check_written(access).map(|()| None) } else { self.unwritten(access) }
+    }
+
+    fn undefine(&mut self, address: u64, marks: &[bool]) -> Step {
+        match region(address) {
+            Region::Device => self.machine.memory.undefine(address, marks),
+            _ => {
+                self.block.written.unset(address & 0xffff_ffff, marks);
+                Ok(())
+            }
+        }
+    }
+
+    fn goes_on(&mut self, fault: &Fault, site: u32) -> bool {
+        if TRACK {
+            self.note_unwritten(fault.clone(), site);
+        }
+        TRACK
     }
 
     fn store_volatile(&mut self, address: u64, from: &[u8]) -> Step {
         self.write_memory(address, from, Kind::VolatileWrite)
-    }
-
-    fn load_array<const N: usize>(&mut self, address: u64) -> Step<[u8; N]> {
-        let mut bytes = [0; N];
-        self.load(address, &mut bytes)?;
-        // scalars only: aggregates have padding, which nobody writes
-        self.check_written(Access { address, size: N as u64, write: false })?;
-        Ok(bytes)
     }
 
     fn store(&mut self, address: u64, from: &[u8]) -> Step {

@@ -88,6 +88,7 @@ impl Decoder<'_> {
             StatementKind::Assign { .. }
             | StatementKind::Load { .. }
             | StatementKind::Store { .. }
+            | StatementKind::Deinit { .. }
             | StatementKind::Call { .. } => return,
         };
         let table = index32(self.code.effects.len());

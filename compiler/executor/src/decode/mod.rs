@@ -3,16 +3,19 @@
 //! - this file: the module, and each function's frame and control flow
 //! - `constant`: constants as bytes
 //! - `place`: places and addresses
+//! - `partial`: what may hold bytes without a value
 //! - `value`: pure computations
 //! - `effect`: everything that reaches beyond the thread
 
 mod constant;
 mod effect;
+mod partial;
 mod place;
 mod value;
 
 use crate::code::{Code, Extent, Kind, Op, Slot, Switch};
 use crate::program::{Program, Variable};
+use cdp_core::builtins::RuntimeFn;
 use cdp_core::ir::{Access, Function, LocalId, Module, Operand, PlaceBase, StatementKind, Terminator, TerminatorKind};
 use cdp_core::source::Span;
 use cdp_core::types::layout::{PointerWidth, round_up};
@@ -45,7 +48,7 @@ pub(crate) fn module(module: &Module) -> Program {
         site += index32(code.ops.len()) + 1;
     }
     let globals = module.globals.iter().map(|global| variable(module, global, &mut strings)).collect();
-    Program { functions, globals, strings: strings.list }
+    Program { functions, globals, strings: strings.list, types: module.types.clone() }
 }
 
 fn variable(module: &Module, global: &cdp_core::ir::Global, strings: &mut Strings) -> Variable {
@@ -139,6 +142,8 @@ struct Decoder<'a> {
     starts: Vec<u32>,
     /// How often each local is read.
     reads: Vec<u32>,
+    /// By local: whether parts of it may have no value.
+    partial: Vec<bool>,
     span: Span,
 }
 
@@ -167,6 +172,7 @@ impl<'a> Decoder<'a> {
             ops: Vec::new(),
             spans: Vec::new(),
             template: vec![0; frame.size as usize],
+            partial: Vec::new(),
             params,
             param_offsets: layout.params.iter().map(|param| param.offset as u32).collect(),
             params_size: layout.size as u32,
@@ -176,6 +182,7 @@ impl<'a> Decoder<'a> {
             switches: Vec::new(),
             indexings: Vec::new(),
             extents: Vec::new(),
+            solid: Vec::new(),
             intrinsics: Vec::new(),
             effects: Vec::new(),
             traps: Vec::new(),
@@ -192,6 +199,7 @@ impl<'a> Decoder<'a> {
             constants: HashMap::new(),
             starts: Vec::new(),
             reads: count_reads(function),
+            partial: partial::locals(module, function),
             span: function.span,
         }
     }
@@ -216,6 +224,7 @@ impl<'a> Decoder<'a> {
             self.terminator(&block.terminator);
         }
         self.resolve_targets();
+        self.code.partial = self.partial_list();
         self.code
     }
 
@@ -245,8 +254,28 @@ impl<'a> Decoder<'a> {
             StatementKind::Load { dst, place, access } => self.load(*dst, place, *access == Access::Volatile),
             StatementKind::Store { place, value, access } => self.store(place, value, *access == Access::Volatile),
             StatementKind::Call { dst, function, args } => self.call(*dst, *function, args),
-            other => self.effect(other),
+            StatementKind::Deinit { local } => {
+                let Slot { offset: d, size } = self.slot(*local);
+                self.push(Op::Deinit { d, size });
+            }
+            other => {
+                // what is launched gets copies; everything else uses its operands
+                if !matches!(other, StatementKind::Launch(_)) && !Self::reads_parts(other) {
+                    other.each_operand(&mut |operand| self.whole(operand));
+                }
+                self.effect(other);
+                if let Some(dst) = other.destination() {
+                    let Slot { offset, size } = self.slot(dst);
+                    self.init(offset, size, self.is_partial(dst));
+                }
+            }
         }
+    }
+
+    /// Whether a call is given structures of which it reads some fields only, depending on others.
+    fn reads_parts(statement: &StatementKind) -> bool {
+        let StatementKind::Runtime { call, .. } = statement else { return false };
+        matches!(call, RuntimeFn::CreateTextureObject | RuntimeFn::CreateSurfaceObject)
     }
 
     fn terminator(&mut self, terminator: &Terminator) {
@@ -325,6 +354,7 @@ impl<'a> Decoder<'a> {
         let table = index32(self.code.extents.len());
         let size = u32::try_from(layout.size).unwrap_or(u32::MAX);
         self.code.extents.push(Extent { size, align: layout.align, volatile, scalar: self.kind(ty).is_some() });
+        self.code.solid.push(partial::solid(&self.module.types, ty));
         table
     }
 }
@@ -338,9 +368,7 @@ pub(crate) fn kind(types: &TypeTable, ty: TypeId) -> Option<Kind> {
         return Some(Kind::Float(float));
     }
     match types.get(ty) {
-        Type::Pointer { .. } | Type::Stream | Type::Event | Type::Texture | Type::Surface | Type::CudaArray | Type::Str => {
-            Some(Kind::Int(Int::U64))
-        }
+        ty if ty.is_address() || *ty == Type::Str => Some(Kind::Int(Int::U64)),
         _ => None,
     }
 }

@@ -121,7 +121,7 @@ impl Decoder<'_> {
         let d = self.slot(dst).offset;
         let (spot, ty) = self.place(place);
         match spot {
-            Spot::Frame(a) => self.copy(d, a, self.size(ty)),
+            Spot::Frame(a) => self.carry(d, a, ty, (self.is_partial(dst), self.is_partial_place(place))),
             Spot::Memory { address: a, bytes } => {
                 let Some(bytes) = self.short(bytes) else { return };
                 let op = match self.kind(ty).map(Kind::size).filter(|_| !volatile) {
@@ -132,16 +132,24 @@ impl Decoder<'_> {
                     _ => Op::Load { d, a, bytes, table: self.extent(ty, volatile) },
                 };
                 self.push(op);
+                if self.kind(ty).is_some() {
+                    self.init(d, self.size(ty), self.is_partial(dst));
+                }
             }
             Spot::Nowhere => {}
         }
+    }
+
+    /// Whether a place is a local, of which parts may have no value, or is in one.
+    fn is_partial_place(&self, place: &Place) -> bool {
+        matches!(place.base, PlaceBase::Local(local) if self.is_partial(local))
     }
 
     pub(super) fn store(&mut self, place: &Place, value: &Operand, volatile: bool) {
         let (spot, ty) = self.place(place);
         let b = self.operand(value);
         match spot {
-            Spot::Frame(d) => self.copy(d, b, self.size(ty)),
+            Spot::Frame(d) => self.carry(d, b, ty, (self.is_partial_place(place), self.is_partial_operand(value))),
             Spot::Memory { address: a, bytes } => {
                 let Some(bytes) = self.short(bytes) else { return };
                 let op = match self.kind(ty).map(Kind::size).filter(|_| !volatile) {

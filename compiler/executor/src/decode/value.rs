@@ -28,12 +28,24 @@ impl Decoder<'_> {
         let slot = self.slot(dst);
         let ty = self.function.local_type(dst);
         let d = slot.offset;
+        let partial = self.is_partial(dst);
         match value {
-            Rvalue::Use(operand) => self.use_operand(slot, operand),
+            Rvalue::Use(operand) => return self.use_operand(slot, ty, operand, partial),
+            Rvalue::Select(c, a, b) => return self.select(slot, ty, (c, a, b), partial),
+            Rvalue::Aggregate(elements) => return self.aggregate(d, ty, elements, partial),
+            Rvalue::Extract(a, index) => {
+                let from = self.operand_type(a);
+                let offset = self.module.types.element_offset(from, u64::from(*index), WIDTH).unwrap_or(0) as u32;
+                let at = self.operand(a) + offset;
+                return self.carry(d, at, ty, (partial, self.is_partial_operand(a)));
+            }
+            _ => value.each_operand(&mut |operand| self.whole(operand)),
+        }
+        match value {
+            Rvalue::Use(_) | Rvalue::Select(..) | Rvalue::Aggregate(_) | Rvalue::Extract(..) => {}
             Rvalue::Unary(op, a) => self.unary(*op, d, ty, a),
             Rvalue::Binary(op, a, b) => self.binary(*op, d, ty, a, b),
             Rvalue::Cast(kind, a) => self.cast(*kind, d, ty, a),
-            Rvalue::Select(c, a, b) => self.select(slot, c, a, b),
             Rvalue::AddressOf(place) => self.address_of(d, place),
             Rvalue::Offset(a, i) => {
                 let scale = self.pointee_size(self.operand_type(a));
@@ -45,16 +57,10 @@ impl Decoder<'_> {
                 let (a, b) = (self.operand(a), self.operand(b));
                 self.push(Op::Distance { d, a, b, size });
             }
-            Rvalue::Aggregate(elements) => self.aggregate(d, ty, elements),
-            Rvalue::Extract(a, index) => {
-                let from = self.operand_type(a);
-                let offset = self.module.types.element_offset(from, u64::from(*index), WIDTH).unwrap_or(0) as u32;
-                let at = self.operand(a) + offset;
-                self.copy(d, at, slot.size);
-            }
             Rvalue::Register(register) => self.push(Op::Register { register: *register, d }),
             Rvalue::Intrinsic(intrinsic, args) => self.intrinsic(*intrinsic, d, ty, args),
         }
+        self.init(d, slot.size, partial);
     }
 
     /// A pointee's size in bytes; 1 for `void`.
@@ -62,15 +68,16 @@ impl Decoder<'_> {
         self.module.types.pointee(pointer).map_or(1, |(_, pointee, _)| self.size(pointee).max(1))
     }
 
-    fn use_operand(&mut self, slot: Slot, operand: &Operand) {
+    fn use_operand(&mut self, slot: Slot, ty: TypeId, operand: &Operand, partial: bool) {
         if let Operand::Const(constant) = operand
             && constant.value == cdp_core::ir::ConstValue::Zero
             && slot.size > INLINE_ZERO
         {
-            return self.push(Op::Zero { d: slot.offset, size: slot.size });
+            self.push(Op::Zero { d: slot.offset, size: slot.size });
+            return self.init(slot.offset, slot.size, partial);
         }
         let a = self.operand(operand);
-        self.copy(slot.offset, a, slot.size);
+        self.carry(slot.offset, a, ty, (partial, self.is_partial_operand(operand)));
     }
 
     /// A scalar's kind with one lane, or a vector's lanes: kind and how many.
@@ -164,19 +171,24 @@ impl Decoder<'_> {
         }
     }
 
-    fn select(&mut self, slot: Slot, c: &Operand, a: &Operand, b: &Operand) {
+    fn select(&mut self, slot: Slot, ty: TypeId, (c, a, b): (&Operand, &Operand, &Operand), partial: bool) {
+        let carries = self.kind(ty).is_none() && [a, b].iter().any(|operand| self.is_partial_operand(operand));
         let (c, a, b) = (self.operand(c), self.operand(a), self.operand(b));
         let Ok(size) = u16::try_from(slot.size) else {
             return self.trap("a choice between values of more than 64 kibibytes".to_owned());
         };
+        if carries {
+            return self.push(Op::SelectCarry { d: slot.offset, c, a, b, size });
+        }
         self.push(Op::Select { d: slot.offset, c, a, b, size });
+        self.init(slot.offset, slot.size, partial);
     }
 
-    fn aggregate(&mut self, d: u32, ty: TypeId, elements: &[Operand]) {
+    fn aggregate(&mut self, d: u32, ty: TypeId, elements: &[Operand], partial: bool) {
         for (element, index) in elements.iter().zip(0u64..) {
             let offset = self.module.types.element_offset(ty, index, WIDTH).unwrap_or(0) as u32;
-            let from = self.operand_slot(element);
-            self.copy(d + offset, from.offset, from.size);
+            let (from, ty) = (self.operand(element), self.operand_type(element));
+            self.carry(d + offset, from, ty, (partial, self.is_partial_operand(element)));
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::address::NULL_PAGE;
 use crate::device::{CudaError, Device};
 use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::written::{Unwritten, Written};
 use cdp_core::source::Span;
 
 /// A buffer or variable in device memory.
@@ -17,6 +18,8 @@ struct Buffer {
     epoch: u64,
     /// Bytes of the copy that the device has yet to get.
     dirty: Option<(usize, usize)>,
+    /// Which bytes of the copy have a value, where some have none.
+    written: Option<Written>,
 }
 
 /// Every buffer that host code made, and every variable that it named.
@@ -44,7 +47,7 @@ impl Memory {
         let copy = if zeroed { vec![0; usize::try_from(allocation.size).unwrap_or(0)] } else { Vec::new() };
         let place = self.buffers.partition_point(|buffer| buffer.allocation.address < allocation.address);
         let epoch = if zeroed { self.epoch } else { 0 };
-        self.buffers.insert(place, Buffer { allocation, copy, epoch, dirty: None });
+        self.buffers.insert(place, Buffer { allocation, copy, epoch, dirty: None, written: None });
         self.last = place;
     }
 
@@ -78,6 +81,10 @@ impl Memory {
             {
                 let result = device.write(address + from as u64, bytes);
                 error = if error == 0 { result } else { error };
+                let gaps = buffer.written.as_ref().map(|written| written.gaps(from as u64, (to - from) as u64));
+                for (start, bytes) in gaps.into_iter().flatten() {
+                    device.undefine(address + start, bytes);
+                }
             }
         }
         error
@@ -143,6 +150,30 @@ impl Memory {
             return Err(Box::new(FaultKind::Cuda { what, error, because: "so there is no value to go on with" }));
         }
         buffer.epoch = self.epoch;
+        let Allocation { address, size, .. } = buffer.allocation;
+        let gaps = device.unwritten(address, size);
+        buffer.written = (!gaps.is_empty()).then(|| {
+            let mut written = Written::whole(size);
+            gaps.into_iter().for_each(|(start, bytes)| written.unset_all(start - address, bytes));
+            written
+        });
+        Ok(())
+    }
+
+    /// Those of a read's bytes that have no value, if there are any, of a fresh copy.
+    pub(super) fn unwritten(&mut self, access: Access) -> Step<Option<Box<Unwritten>>> {
+        let place = self.find(access)?;
+        let Some(Buffer { allocation, written: Some(written), .. }) = self.buffers.get(place) else { return Ok(None) };
+        let missing = written.missing(access.address - allocation.address, access.size);
+        Ok(missing.map(|bytes| Box::new(Unwritten { address: access.address, bytes, of: allocation.clone() })))
+    }
+
+    /// Takes their value from the marked bytes of a fresh copy, which were written just now.
+    pub(super) fn undefine(&mut self, address: u64, marks: &[bool]) -> Step {
+        let place = self.find(Access { address, size: marks.len() as u64, write: true })?;
+        if let Some(Buffer { allocation, written, .. }) = self.buffers.get_mut(place) {
+            written.get_or_insert_with(|| Written::whole(allocation.size)).unset(address - allocation.address, marks);
+        }
         Ok(())
     }
 
@@ -158,6 +189,9 @@ impl Memory {
             }
             let (from, to) = buffer.dirty.unwrap_or((start, end));
             buffer.dirty = Some((from.min(start), to.max(end)));
+            if let Some(written) = &mut buffer.written {
+                written.set(start as u64, access.size);
+            }
         }
         match buffer.copy.get_mut(start..end) {
             Some(bytes) => Ok(bytes),

@@ -8,6 +8,7 @@ use crate::errors::{INVALID_DIRECTION, INVALID_PITCH, INVALID_RESOURCE_HANDLE, I
 use crate::fault::{Access, Allocation, FaultKind, Step};
 use crate::interp::locals::Locals;
 use crate::interp::read_bits;
+use crate::leaks::{Leak, Made};
 use crate::texture::{ArrayShape, CopySide, Region, Resource, parse};
 use cdp_core::builtins::RuntimeFn;
 use cdp_core::source::Span;
@@ -84,31 +85,33 @@ impl World<'_> {
             },
             RuntimeFn::Memcpy2DToArray | RuntimeFn::Memcpy2DToArrayAsync => {
                 let copy = copy(array(0, 1), linear(3), 5);
-                self.copy_array(&copy, locals)
+                self.copy_array(&copy, locals, span)
             }
             RuntimeFn::Memcpy2DFromArray | RuntimeFn::Memcpy2DFromArrayAsync => {
                 let copy = copy(linear(0), array(2, 3), 5);
-                self.copy_array(&copy, locals)
+                self.copy_array(&copy, locals, span)
             }
             RuntimeFn::Memcpy2DArrayToArray => {
                 let copy = copy(array(0, 1), array(3, 4), 6);
-                self.copy_array(&copy, locals)
+                self.copy_array(&copy, locals, span)
             }
-            RuntimeFn::CreateTextureObject => match self.create_texture(&bytes(1), &bytes(2)) {
-                Ok(texture) => self.write(value(0), &texture.to_le_bytes(), locals).map(|()| SUCCESS),
-                Err(error) => Ok(error),
-            },
-            RuntimeFn::CreateSurfaceObject => match self.create_surface(&bytes(1)) {
-                Ok(surface) => self.write(value(0), &surface.to_le_bytes(), locals).map(|()| SUCCESS),
-                Err(error) => Ok(error),
-            },
+            RuntimeFn::CreateTextureObject => {
+                let (out, made) = (value(0), self.create_texture(&bytes(1), &bytes(2)));
+                self.handle(locals, out, made, Leak { made: Made::Texture, span, bytes: 0 })
+            }
+            RuntimeFn::CreateSurfaceObject => {
+                let (out, made) = (value(0), self.create_surface(&bytes(1)));
+                self.handle(locals, out, made, Leak { made: Made::Surface, span, bytes: 0 })
+            }
             RuntimeFn::DestroyTextureObject => {
                 let texture = value(0);
+                self.made.remove(&(Made::Texture, texture));
                 self.images.textures.retain(|known| *known != texture);
                 Ok(self.device.texture_destroy(texture))
             }
             RuntimeFn::DestroySurfaceObject => {
                 let surface = value(0);
+                self.made.remove(&(Made::Surface, surface));
                 self.images.surfaces.retain(|known| *known != surface);
                 Ok(self.device.surface_destroy(surface))
             }
@@ -140,7 +143,7 @@ impl World<'_> {
             span,
         });
         self.images.arrays.insert(array, shape);
-        self.write(out, &array.to_le_bytes(), locals).map(|()| SUCCESS)
+        self.handle(locals, out, Ok(array), Leak { made: Made::Array, span, bytes: shape.bytes() })
     }
 
     fn free_array(&mut self, array: u64) -> CudaError {
@@ -150,6 +153,7 @@ impl World<'_> {
         let error = self.device.array_free(array);
         if error == SUCCESS {
             self.images.arrays.remove(&array);
+            self.made.remove(&(Made::Array, array));
         }
         error
     }
@@ -178,7 +182,13 @@ impl World<'_> {
     }
 
     /// `cudaMemcpy3DAsync` with an array on one side or both: its parameters as words.
-    pub(super) fn copy_array_3d(&mut self, parms: &[u64; 20], stream: u64, locals: &mut Locals<'_>) -> Step<CudaError> {
+    pub(super) fn copy_array_3d(
+        &mut self,
+        parms: &[u64; 20],
+        stream: u64,
+        locals: &mut Locals<'_>,
+        span: Span,
+    ) -> Step<CudaError> {
         let [from_array, from_x, from_y, from_z, from, from_pitch, _, from_rows, to_array, to_x, to_y, to_z, rest @ ..] =
             *parms;
         let [to, to_pitch, _, to_rows, width, height, depth, kind] = rest;
@@ -208,10 +218,10 @@ impl World<'_> {
             stream,
             waits: false,
         };
-        self.copy_array(&copy, locals)
+        self.copy_array(&copy, locals, span)
     }
 
-    fn copy_array(&mut self, copy: &Copy, locals: &mut Locals<'_>) -> Step<CudaError> {
+    fn copy_array(&mut self, copy: &Copy, locals: &mut Locals<'_>, span: Span) -> Step<CudaError> {
         let error = self.check_array_copy(copy, locals)?;
         if error != SUCCESS || copy.extent.contains(&0) {
             return Ok(error);
@@ -226,11 +236,19 @@ impl World<'_> {
         match (in_host_memory(copy.to), copy.to, in_host_memory(copy.from), copy.from) {
             (None, CopySide::Array { array, at }, Some((address, pitch, slice)), _) => {
                 let mut bytes = packed();
+                let mut undefined = Vec::new();
                 for (row, into) in rows(address, pitch, slice, copy.extent).zip(bytes.chunks_exact_mut(width)) {
                     into.copy_from_slice(locals.at(row, width, false)?);
+                    undefined.extend(locals.undefined_at(row, width).unwrap_or_else(|| vec![false; width]));
                 }
                 let region = Region { at, extent: copy.extent };
-                self.in_turn(copy.stream, |device| device.array_write(array, &region, &bytes))
+                self.in_turn(copy.stream, |device| {
+                    let error = device.array_write(array, &region, &bytes);
+                    if undefined.contains(&true) {
+                        device.array_undefine(array, &region, &undefined);
+                    }
+                    error
+                })
             }
             (Some((address, pitch, slice)), _, None, CopySide::Array { array, at }) => {
                 let mut bytes = packed();
@@ -239,6 +257,10 @@ impl World<'_> {
                 if error == SUCCESS {
                     for (row, from) in rows(address, pitch, slice, copy.extent).zip(bytes.chunks_exact(width)) {
                         locals.store(row, from)?;
+                    }
+                    let undefined = self.device.array_unwritten(array, &region).unwrap_or_default();
+                    for (row, marks) in rows(address, pitch, slice, copy.extent).zip(undefined.chunks(width)) {
+                        self.undefine_any(row, marks, locals, span)?;
                     }
                 }
                 Ok(error)

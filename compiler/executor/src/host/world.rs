@@ -8,15 +8,17 @@ use crate::atomic;
 use crate::code::{Allocate, Atomic, Effect, Launch, RuntimeCall, Slot};
 use crate::device::{CudaError, Device, KernelLaunch};
 use crate::errors::{INVALID_DIRECTION, INVALID_VALUE};
-use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
+use crate::fault::{Access, Allocation, Fault, FaultKind, Origin, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
 use crate::last_error::LastError;
 use crate::leaks::{self, Leak, Made};
 use crate::occupancy::potential_block_size;
+use crate::passed;
 use crate::print;
 use crate::program::Program;
-use crate::transfer::{self, Request, Row, Words};
+use crate::transfer::{self, PARMS_BYTES, PARMS_READ, Request, Row, Words};
+use crate::written::Unwritten;
 use cdp_core::builtins::{Register, RuntimeFn};
 use cdp_core::source::Span;
 use std::collections::HashMap;
@@ -44,7 +46,7 @@ pub(super) struct World<'a> {
     /// Memory to give back at the end.
     owned: Vec<u64>,
     /// What the program has to give back, by address or handle.
-    made: HashMap<u64, Leak>,
+    pub(super) made: HashMap<(Made, u64), Leak>,
     started: Instant,
     text: Vec<u8>,
     params: Vec<u8>,
@@ -129,16 +131,7 @@ impl<'a> World<'a> {
     fn launch(&mut self, launch: &Launch, locals: &mut Locals<'_>, span: Span) -> Step {
         let program = self.program;
         let Some(kernel) = program.code(launch.kernel) else { return Ok(()) };
-        self.params.clear();
-        self.params.resize(kernel.params_size as usize, 0);
-        for (slot, offset) in &launch.args {
-            let start = *offset as usize;
-            if let (Some(into), Some(from)) =
-                (self.params.get_mut(start..start + slot.size as usize), locals.bytes(slot.offset, slot.size))
-            {
-                into.copy_from_slice(from);
-            }
-        }
+        let undefined = passed::gather(launch, kernel.params_size, &mut self.params, locals, span);
         for (offset, param) in &kernel.param_pointers {
             if is_local(read_bits(&self.params, 8, *offset)) {
                 let parameter = kernel.param_names.get(*param as usize).cloned().unwrap_or_default();
@@ -159,6 +152,7 @@ impl<'a> World<'a> {
             shared: locals.u32(launch.shared),
             stream: locals.u64(launch.stream),
             params: &self.params,
+            undefined: undefined.as_deref(),
             span,
         });
         self.memory.stale();
@@ -193,7 +187,7 @@ impl<'a> World<'a> {
         let address = locals.u64(atomic.pointer);
         let mut bytes = [0; 8];
         let Some(bytes) = bytes.get_mut(..size as usize) else { return Ok(()) };
-        self.read(address, bytes, locals)?;
+        self.read_whole(address, bytes, &[(0, size as usize)], locals)?;
         let old = read_bits(bytes, size, 0);
         let [value, desired] = atomic.operands.map(|operand| read_bits(locals.slots, size, operand));
         write_bits(bytes, size, 0, atomic::apply(atomic, old, value, desired));
@@ -204,12 +198,39 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn read(&mut self, address: u64, into: &mut [u8], locals: &mut Locals<'_>) -> Step {
+    /// Reads bytes of which those in the given pieces, first byte and how many, must have a value.
+    fn read_whole(&mut self, address: u64, into: &mut [u8], pieces: &[(usize, usize)], locals: &mut Locals<'_>) -> Step {
+        let undefined = self.read(address, into, locals)?.unwrap_or_default();
+        for (first, size) in pieces {
+            let bytes = undefined.get(*first..first + size).unwrap_or_default();
+            let Some(gap) = bytes.iter().position(|gone| *gone) else { continue };
+            let at = address + (first + gap) as u64;
+            if is_local(at) {
+                locals.defined_at(at, 1)?;
+            } else {
+                self.load_scalar(at, &mut [0])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads bytes; which of them have no value, if there are any.
+    fn read(&mut self, address: u64, into: &mut [u8], locals: &mut Locals<'_>) -> Step<Option<Vec<bool>>> {
         if is_local(address) {
             into.copy_from_slice(locals.at(address, into.len(), false)?);
+            return Ok(locals.undefined_at(address, into.len()));
+        }
+        Ok(self.load(address, into)?.map(|unwritten| unwritten.bytes))
+    }
+
+    /// Bytes that were written just now have no value where they are marked.
+    pub(super) fn undefine_any(&mut self, address: u64, marks: &[bool], locals: &mut Locals<'_>, span: Span) -> Step {
+        if is_local(address) {
+            let text = "copied here without a value".to_owned();
+            locals.mark_at(address, marks, Origin { span, text, made: None, site: 0 });
             return Ok(());
         }
-        self.load(address, into)
+        self.undefine(address, marks)
     }
 
     pub(super) fn write(&mut self, address: u64, from: &[u8], locals: &mut Locals<'_>) -> Step {
@@ -217,16 +238,17 @@ impl<'a> World<'a> {
     }
 
     /// A copy, between host variables and device memory too, or a fill.
-    fn transfer(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>) -> Step<CudaError> {
+    fn transfer(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step<CudaError> {
         let args: Vec<Words> = call.args.iter().map(|slot| locals.words(*slot)).collect();
         let mut parms = Vec::new();
         if call.call == RuntimeFn::Memcpy3DAsync {
-            let mut bytes = [0; 160];
-            self.read(args.first().and_then(|words| words.first()).copied().unwrap_or(0), &mut bytes, locals)?;
+            let mut bytes = [0; PARMS_BYTES];
+            let address = args.first().and_then(|words| words.first()).copied().unwrap_or(0);
+            self.read_whole(address, &mut bytes, &PARMS_READ, locals)?;
             parms = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
             if let Some(parms) = <&[u64; 20]>::try_from(parms.as_slice()).ok().filter(|parms| parms[0] != 0 || parms[8] != 0) {
                 let stream = args.get(1).and_then(|words| words.first()).copied().unwrap_or(0);
-                return self.copy_array_3d(parms, stream, locals);
+                return self.copy_array_3d(parms, stream, locals, span);
             }
         }
         let request = match transfer::request(call.call, &args, &parms) {
@@ -257,20 +279,23 @@ impl<'a> World<'a> {
             if error != 0 {
                 break;
             }
-            error = self.row(row, &request, locals)?;
+            error = self.row(row, &request, locals, span)?;
         }
         self.memory.stale();
         Ok(error)
     }
 
     /// One row of a copy or fill.
-    fn row(&mut self, row: Row, request: &Request, locals: &mut Locals<'_>) -> Step<CudaError> {
+    fn row(&mut self, row: Row, request: &Request, locals: &mut Locals<'_>, span: Span) -> Step<CudaError> {
         let size = usize::try_from(row.bytes).unwrap_or(usize::MAX);
         match row.from {
             Some(from) if is_local(from) || is_local(row.to) => {
                 let mut copied = vec![0; size];
-                self.read(from, &mut copied, locals)?;
+                let undefined = self.read(from, &mut copied, locals)?;
                 self.write(row.to, &copied, locals)?;
+                if let Some(marks) = undefined {
+                    self.undefine_any(row.to, &marks, locals, span)?;
+                }
                 Ok(self.memory.flush(self.device))
             }
             Some(from) => Ok(self.device.copy(row.to, from, row.bytes, request.stream)),
@@ -301,7 +326,7 @@ impl<'a> World<'a> {
             Ok(address) => address,
             Err(error) => return Ok(error),
         };
-        self.made.insert(address, Leak { made: Made::CudaMalloc, span, bytes });
+        self.made.insert((Made::CudaMalloc, address), Leak { made: Made::CudaMalloc, span, bytes });
         let what = "memory of `cudaMalloc`".to_owned();
         let allocation = Allocation { address, size: bytes, what, element: String::new(), element_size: 1, span };
         self.device.describe(&allocation);
@@ -319,15 +344,21 @@ impl<'a> World<'a> {
         if error == 0 {
             self.memory.remove(address, span);
             self.owned.retain(|owned| *owned != address);
-            self.made.remove(&address);
+            self.made.remove(&(Made::CudaMalloc, address));
         }
         error
     }
 
-    /// A stream or event that was made, or not.
-    fn handle(&mut self, locals: &mut Locals<'_>, address: u64, made: Result<u64, CudaError>, leak: Leak) -> Step<CudaError> {
+    /// A stream, event or object that was made, or not.
+    pub(super) fn handle(
+        &mut self,
+        locals: &mut Locals<'_>,
+        address: u64,
+        made: Result<u64, CudaError>,
+        leak: Leak,
+    ) -> Step<CudaError> {
         if let Ok(handle) = made {
-            self.made.insert(handle, leak);
+            self.made.insert((leak.made, handle), leak);
         }
         self.out(locals, address, made.map(u64::to_le_bytes))
     }
@@ -382,13 +413,13 @@ impl<'a> World<'a> {
                 self.handle(locals, a, made, Leak { made: Made::Event, span, bytes: 0 })?
             }
             RuntimeFn::StreamDestroy => {
-                self.made.remove(&a);
+                self.made.remove(&(Made::Stream, a));
                 self.device.stream_destroy(a)
             }
             RuntimeFn::StreamWaitEvent => self.device.stream_wait_event(a, b, c as u32),
             RuntimeFn::EventRecord => self.device.event_record(a, b),
             RuntimeFn::EventDestroy => {
-                self.made.remove(&a);
+                self.made.remove(&(Made::Event, a));
                 self.device.event_destroy(a)
             }
             RuntimeFn::GetDevice => {
@@ -424,7 +455,7 @@ impl<'a> World<'a> {
             | RuntimeFn::Memcpy3DAsync
             | RuntimeFn::MemsetAsync
             | RuntimeFn::Memset2DAsync
-            | RuntimeFn::Memset3DAsync => self.transfer(call, locals)?,
+            | RuntimeFn::Memset3DAsync => self.transfer(call, locals, span)?,
             RuntimeFn::FuncGetAttributes => {
                 let attributes = self.device.kernel_attributes(self.symbol(b)).map(|attributes| attributes.bytes());
                 self.out(locals, a, attributes)?
@@ -497,14 +528,26 @@ impl<'a> World<'a> {
 }
 
 impl Environment for World<'_> {
-    fn load(&mut self, address: u64, into: &mut [u8]) -> Step {
+    fn load(&mut self, address: u64, into: &mut [u8]) -> Step<Option<Box<Unwritten>>> {
         let access = Access { address, size: into.len() as u64, write: false };
         private(access)?;
         if !self.memory.is_fresh(access)? {
             self.refresh(access)?;
         }
         into.copy_from_slice(self.memory.bytes(access)?);
-        Ok(())
+        self.memory.unwritten(access)
+    }
+
+    fn load_scalar(&mut self, address: u64, into: &mut [u8]) -> Step {
+        let access = Access { address, size: into.len() as u64, write: false };
+        match self.load(address, into)? {
+            Some(unwritten) => Err(Box::new(FaultKind::Unwritten { access, of: unwritten.of })),
+            None => Ok(()),
+        }
+    }
+
+    fn undefine(&mut self, address: u64, marks: &[bool]) -> Step {
+        self.memory.undefine(address, marks)
     }
 
     fn store(&mut self, address: u64, from: &[u8]) -> Step {

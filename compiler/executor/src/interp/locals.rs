@@ -1,5 +1,6 @@
 //! A thread's stack as bytes.
 
+use super::shadow::{Origin, Shadow, UNASSIGNED};
 use crate::code::Slot;
 use crate::fault::{Access, FaultKind, Step};
 
@@ -12,6 +13,8 @@ pub(crate) struct Locals<'a> {
     pub slots: &'a mut [u8],
     /// The address of the stack's first byte.
     bottom: u64,
+    /// Which bytes of the stack have no value.
+    pub shadow: &'a mut Shadow,
 }
 
 /// Reads `N` bytes of a frame; zeroes where the offset is not of this frame, which decoding rules out.
@@ -33,11 +36,84 @@ pub(crate) fn put<const N: usize>(slots: &mut [u8], offset: u32, value: [u8; N])
 
 impl<'a> Locals<'a> {
     /// The frame that starts at byte `base` of a stack whose first byte has the address `bottom`.
-    pub(crate) fn new(stack: &'a mut [u8], base: usize, bottom: u64) -> Self {
+    pub(crate) fn new(stack: &'a mut [u8], base: usize, bottom: u64, shadow: &'a mut Shadow) -> Self {
         match stack.split_at_mut_checked(base) {
-            Some((below, slots)) => Self { below, slots, bottom },
-            None => Self { below: &mut [], slots: &mut [], bottom },
+            Some((below, slots)) => Self { below, slots, bottom, shadow },
+            None => Self { below: &mut [], slots: &mut [], bottom, shadow },
         }
+    }
+
+    /// Where a byte of the frame lies in the stack.
+    const fn in_stack(&self, offset: u32) -> usize {
+        self.below.len() + offset as usize
+    }
+
+    /// A variable of the frame has no value from here on.
+    pub(crate) fn deinit(&mut self, d: u32, size: u32) {
+        let start = self.in_stack(d);
+        self.shadow.set(start, size as usize, UNASSIGNED);
+    }
+
+    /// Bytes of the frame have a value from here on.
+    pub(crate) fn init(&mut self, d: u32, size: u32) {
+        let start = self.in_stack(d);
+        self.shadow.clear(start, size as usize);
+    }
+
+    /// The marked bytes of the frame have no value from here on.
+    pub(crate) fn mark(&mut self, d: u32, marked: &[bool], mark: u8) {
+        let start = self.in_stack(d);
+        for at in marked.iter().zip(start..).filter_map(|(marked, at)| marked.then_some(at)) {
+            self.shadow.set(at, 1, mark);
+        }
+    }
+
+    /// The marked bytes at an address of this thread's own memory have no value from here on.
+    pub(crate) fn mark_at(&mut self, address: u64, marked: &[bool], origin: Origin) {
+        let start = self.place(address);
+        let mark = self.shadow.origin(origin);
+        for at in marked.iter().zip(start..).filter_map(|(marked, at)| marked.then_some(at)) {
+            self.shadow.set(at, 1, mark);
+        }
+    }
+
+    /// A fault unless bytes of the frame have a value.
+    #[inline]
+    pub(crate) fn defined(&self, a: u32, size: u32) -> Step {
+        self.shadow.check(self.in_stack(a), size as usize)
+    }
+
+    /// Copies bytes of the frame, and which of them have a value.
+    pub(crate) fn carry(&mut self, d: u32, a: u32, size: u32) {
+        self.copy(d, a, size);
+        let (from, to) = (self.in_stack(a), self.in_stack(d));
+        self.shadow.copy(from, to, size as usize);
+    }
+
+    /// One for each of so many bytes of the frame: whether it has no value, and why the first one has none, unless it is of a variable that
+    /// nothing was assigned to; none where all have one.
+    pub(crate) fn undefined(&self, a: u32, size: u32) -> Option<(Vec<bool>, Option<Origin>)> {
+        let start = self.in_stack(a);
+        let (_, first) = self.shadow.first(start, size as usize)?;
+        let marks = self.shadow.marks(start, size as usize)?;
+        Some((marks.into_iter().map(|mark| mark != 0).collect(), self.shadow.origin_of(first).cloned()))
+    }
+
+    /// The same of bytes at an address of this thread's own memory.
+    pub(crate) fn undefined_at(&self, address: u64, size: usize) -> Option<Vec<bool>> {
+        let marks = self.shadow.marks(self.place(address), size)?;
+        Some(marks.into_iter().map(|mark| mark != 0).collect())
+    }
+
+    /// A fault unless bytes at an address of this thread's own memory have a value.
+    #[inline]
+    pub(crate) fn defined_at(&self, address: u64, size: usize) -> Step {
+        self.shadow.check(self.place(address), size)
+    }
+
+    /// Where an address of this thread's own memory lies in the stack.
+    fn place(&self, address: u64) -> usize {
+        usize::try_from(address.wrapping_sub(self.bottom)).unwrap_or(usize::MAX)
     }
 
     /// The address of a byte of the frame.
@@ -97,9 +173,18 @@ impl<'a> Locals<'a> {
         }
     }
 
-    /// The bytes at an address of this thread's own memory.
+    /// The bytes at an address of this thread's own memory; those of a write have a value from then on.
     pub(crate) fn at(&mut self, address: u64, size: usize, write: bool) -> Step<&mut [u8]> {
-        let offset = usize::try_from(address.wrapping_sub(self.bottom)).unwrap_or(usize::MAX);
+        if write {
+            let start = self.place(address);
+            self.shadow.clear(start, size);
+        }
+        self.find(address, size, write)
+    }
+
+    #[inline]
+    fn find(&mut self, address: u64, size: usize, write: bool) -> Step<&mut [u8]> {
+        let offset = self.place(address);
         let below = self.below.len();
         let found = if offset < below {
             self.below.get_mut(offset..offset.saturating_add(size))
@@ -120,8 +205,9 @@ impl<'a> Locals<'a> {
 
     #[inline]
     pub(crate) fn load<const N: usize>(&mut self, address: u64) -> Step<[u8; N]> {
-        let bytes = self.at(address, N, false)?;
-        Ok(get(bytes, 0))
+        let bytes = get(self.at(address, N, false)?, 0);
+        self.defined_at(address, N)?;
+        Ok(bytes)
     }
 
     #[inline]
@@ -131,37 +217,35 @@ impl<'a> Locals<'a> {
         Ok(())
     }
 
-    /// From an address of this thread's own memory into the frame.
+    /// From an address of this thread's own memory into the frame; which bytes have a value is copied, too.
     pub(crate) fn load_into(&mut self, address: u64, d: u32, size: u32) -> Step {
         let below = self.below.len();
         self.at(address, size as usize, false)?;
-        let offset = (address - self.bottom) as usize;
+        let offset = self.place(address);
         if offset >= below {
             self.copy(d, (offset - below) as u32, size);
-            return Ok(());
-        }
-        if let (Some(from), Some(into)) =
+        } else if let (Some(from), Some(into)) =
             (self.below.get(offset..offset + size as usize), self.slots.get_mut(d as usize..d as usize + size as usize))
         {
             into.copy_from_slice(from);
         }
+        self.shadow.copy(offset, below + d as usize, size as usize);
         Ok(())
     }
 
-    /// From the frame to an address of this thread's own memory.
+    /// From the frame to an address of this thread's own memory; which bytes have a value is copied, too.
     pub(crate) fn store_from(&mut self, address: u64, a: u32, size: u32) -> Step {
         let below = self.below.len();
-        self.at(address, size as usize, true)?;
-        let offset = (address - self.bottom) as usize;
+        self.find(address, size as usize, true)?;
+        let offset = self.place(address);
         if offset >= below {
             self.copy((offset - below) as u32, a, size);
-            return Ok(());
-        }
-        if let (Some(into), Some(from)) =
+        } else if let (Some(into), Some(from)) =
             (self.below.get_mut(offset..offset + size as usize), self.slots.get(a as usize..a as usize + size as usize))
         {
             into.copy_from_slice(from);
         }
+        self.shadow.copy(below + a as usize, offset, size as usize);
         Ok(())
     }
 }

@@ -2,23 +2,27 @@
 //!
 //! - this file: threads, and the loop
 //! - `locals`: a frame as bytes
+//! - `shadow`: which bytes of a stack have no value
 //! - `number`: what the arithmetic steps compute
 
 pub(crate) mod locals;
 mod number;
+pub(crate) mod shadow;
 
 use crate::address::{is_local, local_base};
-use crate::code::{Code, Effect, Extent, Indexing, IntrinsicCall, Kind, MOST_ARGS, Op};
-use crate::decode::FRAME_ALIGN;
-use crate::fault::{Access, Fault, FaultKind, Step};
+use crate::code::{Code, Effect, Extent, Indexing, IntrinsicCall, Kind, MOST_ARGS, Op, Partial};
+use crate::decode::{FRAME_ALIGN, WIDTH};
+use crate::fault::{Access, Fault, FaultKind, Step, Undefined};
 use crate::math;
 use crate::program::Program;
+use crate::written::Unwritten;
 use cdp_core::builtins::Register;
 use cdp_core::source::Span;
 use cdp_core::types::layout::round_up;
 use cdp_core::types::{Int, Space};
 use locals::{Locals, get, put};
 pub(crate) use number::{read_bits, read_int, write_bits};
+use shadow::{Origin, Shadow};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a thread's steps need of the world around it.
@@ -29,14 +33,23 @@ pub(crate) trait Environment {
     fn at(&mut self, _site: u32) {}
     /// Before an effect, or when the time is asked for: how many of the steps that it may take the thread has left.
     fn left(&mut self, _steps: u64) {}
-    /// Reads memory that is not the thread's own.
-    fn load(&mut self, address: u64, into: &mut [u8]) -> Step;
+    /// Reads an aggregate from memory that is not the thread's own; which of its bytes have no value, if there are any.
+    fn load(&mut self, address: u64, into: &mut [u8]) -> Step<Option<Box<Unwritten>>>;
     /// Writes memory that is not the thread's own.
     fn store(&mut self, address: u64, from: &[u8]) -> Step;
-    /// Reads a few bytes; the same as `load`.
+    /// Takes their value from the marked bytes of memory that is not the thread's own: what was written there had none.
+    fn undefine(&mut self, address: u64, marks: &[bool]) -> Step;
+    /// Reads a scalar, all of whose bytes must have a value.
+    fn load_scalar(&mut self, address: u64, into: &mut [u8]) -> Step;
+    /// Whether the thread may go on after it read what has no value, because it may not be its own mistake: then that is noted. `site` is the
+    /// step that copied the bytes to its stack.
+    fn goes_on(&mut self, _fault: &Fault, _site: u32) -> bool {
+        false
+    }
+    /// Reads a few bytes; the same as `load_scalar`.
     fn load_array<const N: usize>(&mut self, address: u64) -> Step<[u8; N]> {
         let mut bytes = [0; N];
-        self.load(address, &mut bytes)?;
+        self.load_scalar(address, &mut bytes)?;
         Ok(bytes)
     }
     /// Writes a few bytes; the same as `store`.
@@ -44,8 +57,8 @@ pub(crate) trait Environment {
         self.store(address, &bytes)
     }
     /// A `volatile` read: no race with other volatile and atomic accesses.
-    fn load_volatile(&mut self, address: u64, into: &mut [u8], _scalar: bool) -> Step {
-        self.load(address, into)
+    fn load_volatile(&mut self, address: u64, into: &mut [u8], scalar: bool) -> Step<Option<Box<Unwritten>>> {
+        if scalar { self.load_scalar(address, into).map(|()| None) } else { self.load(address, into) }
     }
     /// A `volatile` write.
     fn store_volatile(&mut self, address: u64, from: &[u8]) -> Step {
@@ -99,6 +112,7 @@ pub(crate) struct Thread {
     /// Distinguishes its addresses from other threads'.
     number: u32,
     stack: Vec<u8>,
+    shadow: Shadow,
     records: Vec<Record>,
 }
 
@@ -114,6 +128,7 @@ impl Thread {
     pub(crate) fn start(&mut self, program: &Program, function: u32, number: u32) {
         self.number = number;
         self.stack.clear();
+        self.shadow.reset();
         self.records.clear();
         if let Some(code) = program.code(function) {
             self.stack.extend_from_slice(&code.template);
@@ -124,7 +139,7 @@ impl Thread {
     /// The innermost frame.
     pub(crate) fn locals(&mut self) -> Locals<'_> {
         let base = self.records.last().map_or(0, |record| record.base);
-        Locals::new(&mut self.stack, base, local_base(self.number))
+        Locals::new(&mut self.stack, base, local_base(self.number), &mut self.shadow)
     }
 
     /// The step that it waits at: its effect and its source.
@@ -156,8 +171,40 @@ impl Thread {
         self.records.iter().map(place).eq(other.records.iter().map(place))
     }
 
+    /// Whether it may go on after a fault, and make the step again.
+    fn goes_on<E: Environment>(&mut self, fault: &Fault, environment: &mut E) -> bool {
+        let FaultKind::Undefined(undefined) = &fault.kind else { return false };
+        let site = undefined.origin.as_ref().map_or(0, |origin| origin.site);
+        if site == 0 || !environment.goes_on(fault, site) {
+            return false;
+        }
+        self.shadow.forget(undefined.mark);
+        if let Some(record) = self.records.last_mut() {
+            record.pc -= 1;
+        }
+        true
+    }
+
+    /// What a byte of the stack without a value is a part of, and how it got there.
+    fn explain(&self, program: &Program, undefined: &mut Undefined) {
+        undefined.origin = self.shadow.origin_of(undefined.mark).cloned();
+        let Some(record) = self.records.iter().rfind(|record| record.base <= undefined.at) else { return };
+        let byte = undefined.at - record.base;
+        let partial = program.code(record.function).and_then(|code| {
+            code.partial.iter().find(|partial| {
+                byte.checked_sub(partial.slot.offset as usize).is_some_and(|at| at < partial.slot.size as usize)
+            })
+        });
+        if let Some(Partial { slot, name, ty, span }) = partial.filter(|partial| !partial.name.is_empty()) {
+            undefined.part = Some((program.types.part_at(name, *ty, (byte - slot.offset as usize) as u64, WIDTH), *span));
+        }
+    }
+
     /// A fault where it is.
-    pub(crate) fn fault(&self, program: &Program, kind: FaultKind) -> Box<Fault> {
+    pub(crate) fn fault(&self, program: &Program, mut kind: FaultKind) -> Box<Fault> {
+        if let FaultKind::Undefined(undefined) = &mut kind {
+            self.explain(program, undefined);
+        }
         let mut places = self
             .records
             .iter()
@@ -189,7 +236,7 @@ pub(crate) fn run<E: Environment>(
     loop {
         let Some(record) = thread.records.last_mut() else { return Ok(Stop::Ended) };
         let Some(code) = program.code(record.function) else { return Ok(Stop::Ended) };
-        let mut locals = Locals::new(&mut thread.stack, record.base, local_base(thread.number));
+        let mut locals = Locals::new(&mut thread.stack, record.base, local_base(thread.number), &mut thread.shadow);
         let left = straight(code, &mut record.pc, &mut locals, environment, steps);
         match left {
             Left::Call(table) => {
@@ -201,7 +248,13 @@ pub(crate) fn run<E: Environment>(
             Left::Wait => return Ok(Stop::Waits),
             Left::Abandon => return Ok(Stop::Abandoned),
             Left::OutOfSteps => return Ok(Stop::OutOfSteps),
-            Left::Failed(kind) => return Err(thread.fault(program, *kind)),
+            Left::Failed(kind) => {
+                let fault = thread.fault(program, *kind);
+                match thread.goes_on(&fault, environment) {
+                    true => *steps += 1,
+                    false => return Err(fault),
+                }
+            }
         }
     }
 }
@@ -220,6 +273,7 @@ fn enter(program: &Program, thread: &mut Thread, code: &Code, table: u32, limits
     for (slot, to) in &call.args {
         let start = from + slot.offset as usize;
         move_bytes(&mut thread.stack, start, base + *to as usize, slot.size as usize);
+        thread.shadow.copy(start, base + *to as usize, slot.size as usize);
     }
     let dst = call.dst.map(|dst| (dst.offset, dst.size));
     thread.records.push(Record { function: call.function, pc: 0, base, dst });
@@ -239,9 +293,11 @@ fn leave(thread: &mut Thread, a: u32, size: u32) {
     if let (Some((offset, wanted)), Some(caller)) = (record.dst, thread.records.last()) {
         let start = record.base + a as usize;
         move_bytes(&mut thread.stack, start, caller.base + offset as usize, wanted.min(size) as usize);
+        thread.shadow.copy(start, caller.base + offset as usize, wanted.min(size) as usize);
     }
     let keep = thread.records.last().and(Some(record.base)).unwrap_or(0);
     thread.stack.truncate(keep);
+    thread.shadow.truncate(keep);
 }
 
 /// The steps of one frame until it calls, returns, waits or fails.
@@ -291,6 +347,22 @@ fn straight<E: Environment>(
             Op::Copy8 { d, a } => put(locals.slots, d, get::<8>(locals.slots, a)),
             Op::Copy { d, a, size } => locals.copy(d, a, size),
             Op::Zero { d, size } => locals.zero(d, size),
+            Op::Deinit { d, size } => locals.deinit(d, size),
+            Op::Init { d, size } => locals.init(d, size),
+            Op::Defined { a, size } => check!(locals.defined(a, size)),
+            Op::Read { d, a, size } => {
+                check!(locals.defined(a, size));
+                copy_scalar(locals, d, a, size);
+            }
+            Op::Write { d, a, size } => {
+                copy_scalar(locals, d, a, size);
+                locals.init(d, size);
+            }
+            Op::Carry { d, a, size } => locals.carry(d, a, size),
+            Op::SelectCarry { d, c, a, b, size } => {
+                let from = if get::<1>(locals.slots, c) == [0] { b } else { a };
+                locals.carry(d, from, u32::from(size));
+            }
             Op::I32(op, d, a, b) => int!(i32, op, d, a, b),
             Op::U32(op, d, a, b) => int!(u32, op, d, a, b),
             Op::I64(op, d, a, b) => int!(i64, op, d, a, b),
@@ -409,8 +481,12 @@ fn straight<E: Environment>(
             }
             Op::Load { d, a, bytes, table } => {
                 at!();
-                if let Some(extent) = code.extents.get(table as usize) {
-                    check!(load_any(locals, environment, d, a, bytes, *extent));
+                if let Some(extent) = code.extents.get(table as usize)
+                    && let Some(unwritten) = check!(load_any(locals, environment, d, a, bytes, *extent))
+                {
+                    let (span, site) = (code.span_before(pc), code.first_site + pc as u32);
+                    let solid = code.solid.get(table as usize).map_or(&[][..], Vec::as_slice);
+                    mark_unwritten(locals, d, *unwritten, solid, span, site);
                 }
             }
             Op::Store { a, b, bytes, table } => {
@@ -526,20 +602,62 @@ fn store<E: Environment, const N: usize>(locals: &mut Locals<'_>, environment: &
     if is_local(address) { locals.store(address, &value) } else { environment.store_array(address, value) }
 }
 
-fn load_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, d: u32, a: u32, bytes: u32, extent: Extent) -> Step {
+/// Copies a scalar, or any few bytes.
+#[inline]
+fn copy_scalar(locals: &mut Locals<'_>, d: u32, a: u32, size: u32) {
+    match size {
+        1 => put(locals.slots, d, get::<1>(locals.slots, a)),
+        4 => put(locals.slots, d, get::<4>(locals.slots, a)),
+        8 => put(locals.slots, d, get::<8>(locals.slots, a)),
+        _ => locals.copy(d, a, size),
+    }
+}
+
+/// Which of the bytes that were read have no value, if there are any.
+fn load_any<E: Environment>(
+    locals: &mut Locals<'_>,
+    environment: &mut E,
+    d: u32,
+    a: u32,
+    bytes: u32,
+    extent: Extent,
+) -> Step<Option<Box<Unwritten>>> {
     let address = locals.u64(a).wrapping_add(u64::from(bytes));
     if extent.size == 0 {
-        return Ok(());
+        return Ok(None);
     }
     aligned(address, extent.size, extent.align, false)?;
     if is_local(address) {
-        return locals.load_into(address, d, extent.size);
+        if extent.scalar {
+            locals.defined_at(address, extent.size as usize)?;
+        }
+        return locals.load_into(address, d, extent.size).map(|()| None);
     }
-    match locals.bytes_mut(d, extent.size) {
-        Some(into) if extent.volatile => environment.load_volatile(address, into, extent.scalar),
-        Some(into) => environment.load(address, into),
-        None => Ok(()),
+    let unwritten = match locals.bytes_mut(d, extent.size) {
+        Some(into) if extent.volatile => environment.load_volatile(address, into, extent.scalar)?,
+        Some(into) => environment.load(address, into)?,
+        None => None,
+    };
+    locals.init(d, extent.size);
+    Ok(unwritten)
+}
+
+/// Bytes of the frame, read from memory, have no value; padding needs none.
+#[cold]
+fn mark_unwritten(locals: &mut Locals<'_>, d: u32, unwritten: Unwritten, solid: &[(u32, u32)], span: Span, site: u32) {
+    let Unwritten { bytes, of, address } = unwritten;
+    let mut marks = vec![false; bytes.len()];
+    for (start, size) in solid {
+        let range = *start as usize..(start + size) as usize;
+        if let (Some(into), Some(from)) = (marks.get_mut(range.clone()), bytes.get(range)) {
+            into.copy_from_slice(from);
+        }
     }
+    let Some(first) = marks.iter().position(|gone| *gone) else { return };
+    let access = Access { address: address + first as u64, size: 1, write: false };
+    let text = format!("copied here; {} of {} was never written", of.position(access), of.describe());
+    let mark = locals.shadow.origin(Origin { span, text, made: Some(of.span), site });
+    locals.mark(d, &marks, mark);
 }
 
 fn store_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, a: u32, b: u32, bytes: u32, extent: Extent) -> Step {
@@ -552,8 +670,12 @@ fn store_any<E: Environment>(locals: &mut Locals<'_>, environment: &mut E, a: u3
         return locals.store_from(address, b, extent.size);
     }
     match locals.bytes(b, extent.size) {
-        Some(from) if extent.volatile => environment.store_volatile(address, from),
-        Some(from) => environment.store(address, from),
+        Some(from) if extent.volatile => environment.store_volatile(address, from)?,
+        Some(from) => environment.store(address, from)?,
+        None => {}
+    }
+    match locals.undefined(b, extent.size) {
+        Some((marks, _)) => environment.undefine(address, &marks),
         None => Ok(()),
     }
 }

@@ -46,9 +46,22 @@ pub(super) struct Location {
     /// By block: at which place, up to before which epoch.
     blocks: HashMap<u32, Vec<(u32, u32)>>,
     /// What the releasing threads had learnt elsewhere.
-    also: Vec<(u32, (u32, u32))>,
+    also: Vec<Also>,
     /// Their grids, which started after what those waited for.
     grids: Vec<(u32, NodeId)>,
+}
+
+/// What a releasing thread had learnt at another location.
+#[derive(Clone, Copy, Debug)]
+struct Also {
+    /// Which of the releases it was.
+    place: u32,
+    /// The location, and how many of the releases there.
+    learnt: (u32, u32),
+    /// The thread's block: there, it had learnt what was meant for that block only.
+    block: u32,
+    /// Whether this release is meant for that block only, too.
+    block_only: bool,
 }
 
 impl Location {
@@ -75,7 +88,7 @@ impl Location {
             }
         }
         for learnt in point.view.iter().filter(|(location, _)| *location != id) {
-            self.also.push((place, *learnt));
+            self.also.push(Also { place, learnt: *learnt, block: point.block, block_only });
         }
     }
 
@@ -153,11 +166,12 @@ impl Order<'_> {
         if view.is_empty() {
             return false;
         }
-        let mut work: Vec<(u32, u32)> = view.to_vec();
-        let mut visited: HashMap<u32, u32> = HashMap::new();
+        // locations, how many of the releases there, and the block of the thread that learnt of them
+        let mut work: Vec<(u32, u32, u32)> = view.iter().map(|(id, len)| (*id, *len, block)).collect();
+        let mut visited: HashMap<(u32, u32), u32> = HashMap::new();
         let mut grids = Vec::new();
-        while let Some((id, len)) = work.pop() {
-            let known = visited.entry(id).or_default();
+        while let Some((id, len, block)) = work.pop() {
+            let known = visited.entry((id, block)).or_default();
             if *known >= len {
                 continue;
             }
@@ -169,7 +183,9 @@ impl Order<'_> {
             {
                 return true;
             }
-            work.extend(location.also.iter().filter(|(place, _)| *place < len).map(|(_, learnt)| *learnt));
+            let reaches = |also: &&Also| also.place < len && (!also.block_only || also.block == block);
+            let learnt = location.also.iter().filter(reaches);
+            work.extend(learnt.map(|Also { learnt: (id, len), block, .. }| (*id, *len, *block)));
             grids
                 .extend(location.grids.iter().filter(|(place, other)| *place < len && *other != node).map(|(_, other)| *other));
         }
