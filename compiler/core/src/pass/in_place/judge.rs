@@ -45,16 +45,14 @@ impl<'a> Judge<'a> {
 
     /// What a child does, with what it calls: the first that `find` finds.
     fn reached<T>(&self, kernel: FunctionId, find: impl Fn(&More) -> Option<T>) -> Option<T> {
-        let mut reached: Vec<FunctionId> = self.facts.reach.get(kernel.index()).into_iter().flatten().copied().collect();
-        reached.sort_unstable();
-        reached.into_iter().find_map(|id| self.own.get(id.index()).and_then(&find))
+        self.facts.reached(kernel).into_iter().find_map(|id| self.own.get(id.index()).and_then(&find))
     }
 
     /// Where a function may wait for others: it goes round, and looks each time at what they change.
     fn waits(&self, id: FunctionId, function: &Function) -> Option<Span> {
         let cyclic = cyclic_blocks(function);
         let calls_itself =
-            self.facts.info.function(id).is_some_and(|info| info.callees.iter().any(|c| self.facts.reaches(*c, id)));
+            self.facts.info.function(id).is_some_and(|info| info.callees.iter().any(|c| self.facts.reached(*c).contains(&id)));
         for (block, in_loop) in function.blocks.iter().zip(cyclic) {
             if !in_loop && !calls_itself {
                 continue;
@@ -75,8 +73,8 @@ impl<'a> Judge<'a> {
     /// Whether a child is so light that running it costs less than pushing it: it launches nothing, goes round nowhere, and is short.
     pub(super) fn is_small(&self, launch: &Launch) -> bool {
         let heavy = self.reached(launch.kernel, |more| (more.loops || more.calls.is_some()).then_some(()));
-        let reached = self.facts.reach.get(launch.kernel.index()).into_iter().flatten();
-        let statements: usize = reached.filter_map(|id| self.own.get(id.index())).map(|more| more.statements).sum();
+        let reached = self.facts.reached(launch.kernel);
+        let statements: usize = reached.iter().filter_map(|id| self.own.get(id.index())).map(|more| more.statements).sum();
         heavy.is_none() && statements <= LIGHT
     }
 
@@ -136,7 +134,8 @@ impl<'a> Judge<'a> {
             return obstacle("host code calls the function that it stands in".to_owned(), span);
         }
         let calls = self.reached(child, |more| more.calls);
-        for (id, parent) in self.module.functions().filter(|(id, _)| self.facts.reaches(*id, function)) {
+        let leads = self.facts.callers(std::iter::once(function));
+        for (id, parent) in self.module.functions().filter(|(id, _)| leads.get(id.index()) == Some(&true)) {
             let restrict = parent.locals.iter().take(parent.param_count as usize).find(|param| param.restrict);
             if let Some(param) = restrict {
                 let why = format!("`@restrict` says of `{}` what the child's accesses need not keep", param.name);

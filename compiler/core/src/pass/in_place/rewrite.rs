@@ -7,7 +7,6 @@ use crate::ir::{
     BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand, Rvalue,
     StatementKind, TerminatorKind,
 };
-use crate::pass::merge::rewrite::taken_out;
 use crate::pass::runtime::code::Code;
 use crate::pass::runtime::site::{Site, replace_first};
 use crate::types::{TypeId, TypeTable};
@@ -153,4 +152,15 @@ fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> Operand {
 fn require(site: &mut Site<'_>, all: &mut Operand, value: &Operand, limit: &Operand) {
     let less = site.compare(BinaryOp::Lt, value, limit);
     *all = site.binary(TypeTable::BOOL, BinaryOp::And, all, &less);
+}
+
+/// Changes a function while types are looked up in the module, which keeps the function's signature meanwhile.
+fn taken_out(module: &mut Module, id: FunctionId, change: impl FnOnce(&mut Module, &mut Function)) {
+    let Some(slot) = module.functions.get_mut(id.index()) else { return };
+    let (locals, blocks) = (std::mem::take(&mut slot.locals), std::mem::take(&mut slot.blocks));
+    let mut function = Function { locals, blocks, ..slot.clone() };
+    change(module, &mut function);
+    if let Some(slot) = module.functions.get_mut(id.index()) {
+        *slot = function;
+    }
 }

@@ -8,7 +8,7 @@ use crate::source::Span;
 use crate::types::Space;
 use crate::types::layout::PointerWidth;
 use crate::verify::ModuleInfo;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Where a function, or something that it calls, first does something.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,32 +35,60 @@ pub(in crate::pass) struct Does {
     pub thread_place: Option<Span>,
 }
 
+/// Every field.
+const SLOTS: [fn(&mut Does) -> &mut Option<Span>; 10] = [
+    |does| &mut does.barrier,
+    |does| &mut does.shared,
+    |does| &mut does.warp,
+    |does| &mut does.gridid,
+    |does| &mut does.tail,
+    |does| &mut does.ordered,
+    |does| &mut does.external,
+    |does| &mut does.last_error,
+    |does| &mut does.block_place,
+    |does| &mut does.thread_place,
+];
+
 /// All functions.
 pub(in crate::pass) struct Facts {
     pub info: ModuleInfo,
     /// By function, what it does itself.
     pub own: Vec<Does>,
     /// By function, what it or something that it calls does.
-    pub all: Vec<Does>,
-    /// By function, what its calls lead to, itself included.
-    pub reach: Vec<HashSet<FunctionId>>,
-    /// By function, bytes of shared variables that it names itself.
-    pub shared_bytes: Vec<u64>,
+    all: Vec<Does>,
+    /// By function, who calls it.
+    callers: Vec<Vec<FunctionId>>,
+    /// By function, the first entry of device code that leads to it and also to what is defined elsewhere, and where that is.
+    external_above: Vec<Option<(FunctionId, Span)>>,
+    exported_above: Vec<Option<FunctionId>>,
+    /// By child kernel, an upper limit of the bytes of shared variables that it has.
+    shared_bytes: HashMap<FunctionId, u64>,
 }
 
 impl Facts {
     pub(in crate::pass) fn new(module: &Module) -> Self {
         let info = ModuleInfo::new(module);
         let own: Vec<Does> = module.functions.iter().map(|function| does(module, function)).collect();
-        let reach: Vec<HashSet<FunctionId>> = module.functions().map(|(id, _)| reach(&info, id)).collect();
-        let join = |reached: &HashSet<FunctionId>| {
-            let mut reached: Vec<&FunctionId> = reached.iter().collect();
-            reached.sort_unstable();
-            reached.into_iter().filter_map(|id| own.get(id.index())).fold(Does::default(), Does::or)
-        };
-        let all = reach.iter().map(join).collect();
-        let shared_bytes = module.functions.iter().map(|function| shared_bytes(module, function)).collect();
-        Self { info, own, all, reach, shared_bytes }
+        let mut callers = vec![Vec::new(); module.functions.len()];
+        for (id, _) in module.functions() {
+            for callee in info.function(id).into_iter().flat_map(|info| &info.callees) {
+                if let Some(callers) = callers.get_mut(callee.index()) {
+                    callers.push(id);
+                }
+            }
+        }
+        let all = all(&own, &callers);
+        let mut facts = Self { info, own, all, callers, external_above: Vec::new(), exported_above: Vec::new(), shared_bytes: HashMap::new() };
+        let entries = || module.functions().filter(|(_, function)| function.is_kernel() || function.exported);
+        facts.external_above = facts.below(entries().filter_map(|(id, _)| Some((id, (id, facts.all(id).external?)))));
+        facts.exported_above = facts.below(entries().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| (id, id)));
+        let own_bytes: Vec<u64> = module.functions.iter().map(|function| shared_bytes(module, function)).collect();
+        let children: BTreeSet<FunctionId> = facts.info.launches_on_device.iter().map(|site| site.kernel).collect();
+        for child in children {
+            let bytes = facts.reached(child).iter().filter_map(|id| own_bytes.get(id.index())).sum();
+            facts.shared_bytes.insert(child, bytes);
+        }
+        facts
     }
 
     /// What a function does, with what it calls; nothing for a foreign id.
@@ -68,46 +96,85 @@ impl Facts {
         self.all.get(id.index()).copied().unwrap_or_default()
     }
 
-    /// Whether calls lead from one function to another.
-    pub(in crate::pass) fn reaches(&self, from: FunctionId, to: FunctionId) -> bool {
-        self.reach.get(from.index()).is_some_and(|reached| reached.contains(&to))
-    }
-
-    /// An upper limit of the bytes of shared variables that a kernel has.
-    pub(in crate::pass) fn shared(&self, kernel: FunctionId) -> u64 {
-        let reached = self.reach.get(kernel.index());
-        reached.into_iter().flatten().filter_map(|id| self.shared_bytes.get(id.index())).sum()
-    }
-}
-
-impl Does {
-    fn or(self, other: &Self) -> Self {
-        Self {
-            barrier: self.barrier.or(other.barrier),
-            shared: self.shared.or(other.shared),
-            warp: self.warp.or(other.warp),
-            gridid: self.gridid.or(other.gridid),
-            tail: self.tail.or(other.tail),
-            ordered: self.ordered.or(other.ordered),
-            external: self.external.or(other.external),
-            last_error: self.last_error.or(other.last_error),
-            block_place: self.block_place.or(other.block_place),
-            thread_place: self.thread_place.or(other.thread_place),
+    /// What a function's calls lead to, itself included, in order.
+    pub(in crate::pass) fn reached(&self, from: FunctionId) -> BTreeSet<FunctionId> {
+        let mut reached = BTreeSet::from([from]);
+        let mut work = vec![from];
+        while let Some(id) = work.pop() {
+            for callee in self.info.function(id).into_iter().flat_map(|info| &info.callees) {
+                if reached.insert(*callee) {
+                    work.push(*callee);
+                }
+            }
         }
+        reached
+    }
+
+    /// By function, whether its calls lead to one of these; they count themselves.
+    pub(in crate::pass) fn callers(&self, of: impl Iterator<Item = FunctionId>) -> Vec<bool> {
+        let mut calls = vec![false; self.callers.len()];
+        let mut work: Vec<FunctionId> = of.collect();
+        while let Some(id) = work.pop() {
+            if let Some(calls) = calls.get_mut(id.index())
+                && !std::mem::replace(calls, true)
+            {
+                work.extend(self.callers.get(id.index()).into_iter().flatten());
+            }
+        }
+        calls
+    }
+
+    /// The first entry of device code that leads to a function and also to what is defined elsewhere, and where that is.
+    pub(in crate::pass) fn external_above(&self, id: FunctionId) -> Option<(FunctionId, Span)> {
+        self.external_above.get(id.index()).copied().flatten()
+    }
+
+    /// The first function that other modules may call and that leads to this one.
+    pub(in crate::pass) fn exported_above(&self, id: FunctionId) -> Option<FunctionId> {
+        self.exported_above.get(id.index()).copied().flatten()
+    }
+
+    /// By function, what the first of these entries that leads to it has.
+    fn below<T: Copy>(&self, entries: impl Iterator<Item = (FunctionId, T)>) -> Vec<Option<T>> {
+        let mut above = vec![None; self.callers.len()];
+        for (entry, value) in entries {
+            let mut work = vec![entry];
+            while let Some(id) = work.pop() {
+                if let Some(slot @ None) = above.get_mut(id.index()) {
+                    *slot = Some(value);
+                    work.extend(self.info.function(id).into_iter().flat_map(|info| &info.callees));
+                }
+            }
+        }
+        above
+    }
+
+    /// An upper limit of the bytes of shared variables that a child kernel has.
+    pub(in crate::pass) fn shared(&self, kernel: FunctionId) -> u64 {
+        self.shared_bytes.get(&kernel).copied().unwrap_or(u64::MAX)
     }
 }
 
-fn reach(info: &ModuleInfo, from: FunctionId) -> HashSet<FunctionId> {
-    let mut reached = HashSet::from([from]);
-    let mut work = vec![from];
-    while let Some(id) = work.pop() {
-        for callee in info.function(id).into_iter().flat_map(|info| &info.callees) {
-            if reached.insert(*callee) {
-                work.push(*callee);
+/// By function, what it or something that it calls does; of several places the first function's.
+fn all(own: &[Does], callers: &[Vec<FunctionId>]) -> Vec<Does> {
+    let mut all = own.to_vec();
+    for slot in SLOTS {
+        let mut seen = vec![false; own.len()];
+        for (id, does) in (0u32..).map(FunctionId).zip(own) {
+            let place = *slot(&mut does.clone());
+            let mut work = if place.is_some() { vec![id] } else { Vec::new() };
+            while let Some(id) = work.pop() {
+                if let Some(seen) = seen.get_mut(id.index())
+                    && !std::mem::replace(seen, true)
+                    && let Some(does) = all.get_mut(id.index())
+                {
+                    *slot(does) = place;
+                    work.extend(callers.get(id.index()).into_iter().flatten());
+                }
             }
         }
     }
-    reached
+    all
 }
 
 fn does(module: &Module, function: &Function) -> Does {

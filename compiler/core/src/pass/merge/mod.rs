@@ -6,16 +6,19 @@
 //! - `hints`: what `@merge` asks for
 //! - this file: options, what became of each launch, and the order of the steps
 //! - `facts`: what functions do that matters here; `plan`: which launches are merged, and why the others are not
+//! - `limit`: how many threads of a child do anything
 //! - `record`: what is pushed for a launch
 //! - `runtime`: the code that all queues share, and the kernels that run what is in them, from `runtime.cdp`, `blocks.cdp` and
 //!   `threads.cdp`; `graft` puts it into the module
 //! - `variant`: functions as merged grids run them: where a block is and how many there are become parameters
-//! - `rewrite`: pushes in the place of launches
+//! - `push`: functions that push a launch; `rewrite`: calls of them in the place of launches
 
 pub(super) mod facts;
 mod graft;
 mod hints;
+mod limit;
 mod plan;
+mod push;
 mod record;
 pub(super) mod rewrite;
 mod runtime;
@@ -71,9 +74,10 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
     if !plan.queues.is_empty()
         && let Some(runtime) = runtime::add(module, &facts, &plan)
     {
-        let functions = variant::add(module, &facts, &plan, &runtime);
+        let pushers = push::add(module, &plan, &runtime);
+        let functions = variant::add(module, &facts, &plan, &pushers);
         rewrite::runs(module, &plan, &runtime, &functions, &facts);
-        rewrite::roots(module, &facts, &plan, &runtime);
+        rewrite::roots(module, &facts, &plan, &runtime, &pushers);
     }
     Merged { sites: plan.sites, in_place }
 }

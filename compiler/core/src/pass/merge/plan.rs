@@ -2,9 +2,11 @@
 
 use super::MergeOptions;
 use super::facts::{Facts, constant, is_fire_and_forget, is_free};
+use super::limit::Limit;
 use super::record::Record;
-use crate::ir::{Function, FunctionId, Launch, Merge, Module, StatementKind};
+use crate::ir::{FunctionId, Launch, Merge, Module, StatementKind};
 use crate::source::Span;
+use std::collections::HashMap;
 
 /// How the grids in a queue are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,27 @@ pub struct Obstacle {
     pub span: Span,
 }
 
+/// What launches of one queue have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub kernel: FunctionId,
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    pub shape: Shape,
+}
+
+/// What a child's limit asks of its grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Shape {
+    /// It has none.
+    Any,
+    /// One dimension.
+    Line,
+    /// One block.
+    One,
+}
+
 /// One child kernel, launched with blocks of one size.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
@@ -47,6 +70,8 @@ pub(super) struct Queue {
     /// Dynamic shared memory in bytes.
     pub shared: u32,
     pub mode: MergeMode,
+    /// Which threads of a grid matter; of other kernels all do.
+    pub limit: Option<Limit>,
     pub record: Record,
     /// Its first launch.
     pub span: Span,
@@ -57,6 +82,18 @@ pub(super) struct Plan {
     pub sites: Vec<MergeSite>,
     pub queues: Vec<Queue>,
     pub options: MergeOptions,
+    /// By function, whether it or what it calls pushes.
+    pub pushes: Vec<bool>,
+    /// The queue of what a function launches.
+    placed: HashMap<(FunctionId, Key), usize>,
+    numbers: HashMap<Key, usize>,
+    limits: Limits,
+}
+
+/// The limits of kernels, by the size of their blocks.
+#[derive(Default)]
+struct Limits {
+    found: HashMap<(FunctionId, [u32; 3]), (Shape, Option<Limit>)>,
 }
 
 /// So many bits say which queues have something in them.
@@ -74,7 +111,15 @@ const MOST_THREADS_Z: u32 = 64;
 
 impl Plan {
     pub(super) fn new(module: &mut Module, facts: &Facts, options: &MergeOptions) -> Self {
-        let mut plan = Self { sites: Vec::new(), queues: Vec::new(), options: *options };
+        let mut plan = Self {
+            sites: Vec::new(),
+            queues: Vec::new(),
+            options: *options,
+            pushes: Vec::new(),
+            placed: HashMap::new(),
+            numbers: HashMap::new(),
+            limits: Limits::default(),
+        };
         let mut launches = Vec::new();
         for site in &facts.info.launches_on_device {
             let block = module.function(site.function).and_then(|function| function.blocks.get(site.block.index()));
@@ -83,43 +128,54 @@ impl Plan {
             }
         }
         for (site, launch) in launches {
-            let result = match judge(module, facts, site.function, &launch, site.span) {
-                Ok((key, mode)) => plan.add(module, &launch, key, mode, site.span),
-                Err(obstacle) => Err(obstacle),
-            };
+            let result = plan.judge(module, facts, site.function, &launch, site.span);
             let asked = launch.hints.merge == Some(Merge::Grid);
             plan.sites.push(MergeSite { function: site.function, span: site.span, kernel: site.kernel, asked, result });
         }
         plan.sites.sort_by_key(|site| (site.function, site.span));
+        let merged = plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function);
+        plan.pushes = facts.callers(merged);
         plan
     }
 
     /// The queue that a launch goes into, when it stands where launches are merged.
     pub(super) fn queue(&self, function: FunctionId, launch: &Launch) -> Option<usize> {
-        // what else decides is the same for all launches of a kernel in a function
-        let mut sites = self.sites.iter().filter(|site| site.result.is_ok());
-        if !is_free(launch) || !sites.any(|s| s.function == function && s.kernel == launch.kernel) {
+        if !is_free(launch) {
             return None;
         }
-        let shared = constant(&launch.shared)?;
-        let is_block =
-            |queue: &Queue| queue.block.iter().zip(&launch.block).all(|(size, given)| constant(given) == Some(*size));
-        self.queues.iter().position(|q| q.kernel == launch.kernel && q.shared == shared && is_block(q))
+        let [Some(x), Some(y), Some(z)] = launch.block.each_ref().map(constant) else { return None };
+        let (block, shared) = ([x, y, z], constant(&launch.shared)?);
+        let shape = self.limits.shape(launch, block);
+        self.placed.get(&(function, Key { kernel: launch.kernel, block, shared, shape })).copied()
     }
 
-    fn add(
+    /// Whether a launch can be merged, and how; then it has a queue.
+    fn judge(
         &mut self,
         module: &mut Module,
+        facts: &Facts,
+        function: FunctionId,
         launch: &Launch,
-        (block, shared): Key,
-        mode: MergeMode,
         span: Span,
     ) -> Result<MergeMode, Obstacle> {
-        let known = self.queues.iter_mut().find(|q| q.kernel == launch.kernel && q.block == block && q.shared == shared);
-        if let Some(queue) = known {
-            queue.record.also(launch);
-            return Ok(mode);
+        let (block, shared) = configuration(module, facts, launch, span)?;
+        place(module, facts, function, span)?;
+        let waits = child(module, facts, launch.kernel, shared, span)?;
+        if !waits {
+            self.limits.look_for(module, launch.kernel, block);
         }
+        let shape = self.limits.shape(launch, block);
+        let key = Key { kernel: launch.kernel, block, shared, shape };
+        let number = if let Some(number) = self.numbers.get(&key) { *number } else { self.add(module, launch, key, waits, span)? };
+        let Some(queue) = self.queues.get_mut(number) else {
+            return Err(Obstacle { why: "it has no queue".to_owned(), span });
+        };
+        queue.record.also(launch);
+        self.placed.insert((function, key), number);
+        Ok(queue.mode)
+    }
+
+    fn add(&mut self, module: &mut Module, launch: &Launch, key: Key, waits: bool, span: Span) -> Result<usize, Obstacle> {
         if self.queues.len() >= MOST_QUEUES {
             return Err(Obstacle { why: format!("{MOST_QUEUES} kinds of launches are merged already"), span });
         }
@@ -127,46 +183,69 @@ impl Plan {
         if !record.fits(module, &self.options) {
             return Err(Obstacle { why: "its arguments are too large to be kept until the grid ends".to_owned(), span });
         }
-        self.queues.push(Queue { kernel: launch.kernel, block, shared, mode, record, span });
-        Ok(mode)
+        let Key { kernel, block, shared, shape } = key;
+        let limit = self.limits.of(kernel, block, shape);
+        let threads: u32 = block.iter().product();
+        let packs = !waits && (limit.is_some() || threads < GOOD_BLOCK);
+        let mode = if packs { MergeMode::Threads } else { MergeMode::Blocks };
+        self.queues.push(Queue { kernel, block, shared, mode, limit, record, span });
+        let number = self.queues.len() - 1;
+        self.numbers.insert(key, number);
+        Ok(number)
     }
 }
 
-/// Threads of a block in x, y, z; dynamic shared memory.
-type Key = ([u32; 3], u32);
+impl Limits {
+    fn look_for(&mut self, module: &Module, kernel: FunctionId, block: [u32; 3]) {
+        self.found.entry((kernel, block)).or_insert_with(|| {
+            let find = |one| Limit::find(module, kernel, block, one);
+            match find(false) {
+                Some(limit) => (Shape::Line, Some(limit)),
+                None => find(true).map_or((Shape::Any, None), |limit| (Shape::One, Some(limit))),
+            }
+        });
+    }
 
-/// Whether a launch can be merged, and how.
-fn judge(
-    module: &Module,
-    facts: &Facts,
-    function: FunctionId,
-    launch: &Launch,
-    span: Span,
-) -> Result<(Key, MergeMode), Obstacle> {
+    /// Which limit a launch can have.
+    fn shape(&self, launch: &Launch, block: [u32; 3]) -> Shape {
+        let is_one = |extents: &[crate::ir::Operand]| extents.iter().all(|extent| constant(extent) == Some(1));
+        match self.found.get(&(launch.kernel, block)) {
+            Some((Shape::Line, _)) if is_one(&launch.grid[1..]) => Shape::Line,
+            Some((Shape::One, _)) if is_one(&launch.grid) => Shape::One,
+            _ => Shape::Any,
+        }
+    }
+
+    fn of(&self, kernel: FunctionId, block: [u32; 3], shape: Shape) -> Option<Limit> {
+        self.found.get(&(kernel, block)).filter(|(found, _)| *found == shape).and_then(|(_, limit)| limit.clone())
+    }
+}
+
+/// Whether the child can run as a part of another grid, and whether its threads wait for each other or keep an order.
+fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: Span) -> Result<bool, Obstacle> {
     let obstacle = |why: &str, span: Span| Obstacle { why: why.to_owned(), span };
-    let key = key(module, facts, launch, span)?;
-    place(module, facts, function, span)?;
-    let child = module.function(launch.kernel).map(|kernel| kernel.span).unwrap_or_default();
-    let does = facts.all(launch.kernel);
+    let does = facts.all(kernel);
     if let Some(span) = does.external {
         return Err(obstacle("what the child calls there is defined elsewhere, and may ask where its block is", span));
     }
     if let Some(span) = does.gridid {
         return Err(obstacle("the child asks for the number of its grid", span));
     }
-    let (block, shared) = key;
-    let used = facts.shared(launch.kernel).saturating_add(u64::from(shared));
+    let used = facts.shared(kernel).saturating_add(u64::from(shared));
     if used + OWN_SHARED > SHARED {
-        return Err(obstacle("the child takes all shared memory of its block", child));
+        let span = module.function(kernel).map_or(span, |kernel| kernel.span);
+        return Err(obstacle("the child takes all shared memory of its block", span));
     }
-    let threads: u32 = block.iter().product();
-    let waits = does.barrier.or(does.shared).or(does.warp).or(does.ordered);
-    let packs = threads < GOOD_BLOCK && waits.is_none();
-    Ok((key, if packs { MergeMode::Threads } else { MergeMode::Blocks }))
+    Ok(does.barrier.or(does.shared).or(does.warp).or(does.ordered).is_some())
 }
 
 /// The configuration: the stream has no order, the block's size is known and right.
-fn key(module: &Module, facts: &Facts, launch: &Launch, span: Span) -> Result<Key, Obstacle> {
+fn configuration(
+    module: &Module,
+    facts: &Facts,
+    launch: &Launch,
+    span: Span,
+) -> Result<([u32; 3], u32), Obstacle> {
     let obstacle = |why: String| Obstacle { why, span };
     if launch.hints.merge == Some(Merge::Off) {
         return Err(obstacle("`@merge(off)` says so".to_owned()));
@@ -207,8 +286,7 @@ fn place(module: &Module, facts: &Facts, function: FunctionId, span: Span) -> Re
     if facts.info.is_on_host(function) {
         return Err(obstacle("host code calls the function that it stands in", data.span));
     }
-    let mut exported = module.functions().filter(|(_, other)| other.exported && !other.is_kernel());
-    if let Some((id, called)) = exported.find(|(id, _)| facts.reaches(*id, function)) {
+    if let Some((id, called)) = facts.exported_above(function).and_then(|id| Some((id, module.function(id)?))) {
         let why = if id == function {
             "other modules may call the function that it stands in".to_owned()
         } else {
@@ -216,18 +294,10 @@ fn place(module: &Module, facts: &Facts, function: FunctionId, span: Span) -> Re
         };
         return Err(Obstacle { why, span: called.span });
     }
-    for (id, kernel) in module.functions().filter(|(_, kernel)| starts(kernel)) {
-        if let Some(external) = facts.all(id).external
-            && facts.reaches(id, function)
-        {
-            let why = format!("`{}` calls what is defined elsewhere, which may make tail launches", kernel.name);
-            return Err(Obstacle { why, span: external });
-        }
+    if let Some((kernel, external)) = facts.external_above(function) {
+        let name = module.function(kernel).map_or("", |kernel| &kernel.name);
+        let why = format!("`{name}` calls what is defined elsewhere, which may make tail launches");
+        return Err(Obstacle { why, span: external });
     }
     Ok(())
-}
-
-/// Whether grids or other modules enter the device code here.
-const fn starts(function: &Function) -> bool {
-    function.is_kernel() || function.exported
 }

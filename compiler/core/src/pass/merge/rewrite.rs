@@ -2,19 +2,19 @@
 
 use super::facts::{Facts, is_fire_and_forget};
 use super::plan::{MergeMode, Plan, Queue};
-use super::runtime::{NO_CONTEXT, Runtime};
+use super::push::Pushers;
+use super::runtime::Runtime;
 use super::variant::{Variants, registers};
 use crate::analysis::outstanding::stream;
 use crate::builtins::RuntimeFn;
 use crate::ir::{
-    Access, BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LocalId, Module,
-    Operand, Place, Projection, Rvalue, Statement, StatementKind, TerminatorKind,
+    BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Inline, LocalId, Module, Operand, Place,
+    Projection, Statement, StatementKind,
 };
 use crate::pass::launch::stream::{StreamKind, Streams};
 use crate::pass::runtime::code::Code;
-use crate::pass::runtime::site::{Site, replace_first};
 use crate::types::{Space, TypeId, TypeTable};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 const U32: TypeId = TypeTable::U32;
 
@@ -28,37 +28,23 @@ pub(super) enum Context {
 }
 
 /// Rewrites every launch that is merged, where it stands.
-pub(super) fn roots(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Runtime) {
-    let merged: HashSet<FunctionId> = plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function).collect();
+pub(super) fn roots(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Runtime, pushers: &Pushers) {
+    let merged: BTreeSet<FunctionId> = plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function).collect();
     // tails in the same grid as pushes
-    let kernels =
-        || module.functions().filter(|(id, kernel)| kernel.is_kernel() && merged.iter().any(|f| facts.reaches(*id, *f)));
-    let tails: Vec<FunctionId> = (0u32..)
-        .zip(&facts.own)
-        .filter(|(_, does)| does.tail.is_some())
-        .map(|(id, _)| FunctionId(id))
-        .filter(|id| facts.info.is_on_device(*id) && kernels().any(|(kernel, _)| facts.reaches(kernel, *id)))
-        .collect();
+    let pushing = |id: FunctionId| plan.pushes.get(id.index()) == Some(&true);
+    let kernels = module.functions().filter(|(id, kernel)| kernel.is_kernel() && pushing(*id));
+    let beside: BTreeSet<FunctionId> = kernels.flat_map(|(id, _)| facts.reached(id)).collect();
+    let does_tail = |id: &FunctionId| facts.own.get(id.index()).is_some_and(|does| does.tail.is_some());
+    let tails: Vec<FunctionId> = beside.into_iter().filter(|id| does_tail(id) && facts.info.is_on_device(*id)).collect();
     for id in tails {
         if let Some(function) = module.functions.get_mut(id.index()) {
             before_tails(function, runtime.before_tail);
         }
     }
-    let mut merged: Vec<FunctionId> = merged.into_iter().collect();
-    merged.sort_unstable();
     for id in merged {
-        taken_out(module, id, |module, function| pushes(module, plan, runtime, id, function, Context::Root));
-    }
-}
-
-/// Changes a function while types are looked up in the module, which keeps the function's signature meanwhile.
-pub(in crate::pass) fn taken_out(module: &mut Module, id: FunctionId, change: impl FnOnce(&mut Module, &mut Function)) {
-    let Some(slot) = module.functions.get_mut(id.index()) else { return };
-    let (locals, blocks) = (std::mem::take(&mut slot.locals), std::mem::take(&mut slot.blocks));
-    let mut function = Function { locals, blocks, ..slot.clone() };
-    change(module, &mut function);
-    if let Some(slot) = module.functions.get_mut(id.index()) {
-        *slot = function;
+        if let Some(function) = module.functions.get_mut(id.index()) {
+            pushes(plan, pushers, id, function, Context::Root);
+        }
     }
 }
 
@@ -81,104 +67,18 @@ fn before_tails(function: &mut Function, before_tail: FunctionId) {
     }
 }
 
-/// Rewrites the merged launches of one function, which is `id` or a variant of it.
-pub(super) fn pushes(
-    module: &mut Module,
-    plan: &Plan,
-    runtime: &Runtime,
-    id: FunctionId,
-    function: &mut Function,
-    context: Context,
-) {
-    let mut done = HashSet::new();
-    let mut block = 0;
-    while block < function.blocks.len() {
-        // a launch that could not be pushed is made in a block of its own
-        if !done.contains(&block) {
-            let queues: Vec<Option<usize>> = function.blocks.get(block).map_or_else(Vec::new, |data| {
-                let launches = data.statements.iter().filter_map(|statement| match &statement.kind {
-                    StatementKind::Launch(launch) => Some(plan.queue(id, launch)),
-                    _ => None,
-                });
-                launches.collect()
-            });
-            if let Some(place) = queues.iter().position(Option::is_some)
-                && let Some(Some(number)) = queues.get(place)
-                && let Some(queue) = plan.queues.get(*number)
-            {
-                let seen = std::cell::Cell::new(0);
-                let wanted = |statement: &StatementKind| {
-                    let launch = matches!(statement, StatementKind::Launch(_));
-                    let here = launch && seen.get() == place;
-                    seen.set(seen.get() + usize::from(launch));
-                    here
-                };
-                replace_first(module, function, block, wanted, |site, statement, end| {
-                    let StatementKind::Launch(launch) = statement else { return };
-                    let direct = push(site, &launch, queue, *number, runtime, context, end);
-                    done.insert(direct);
-                });
-            }
-        }
-        block += 1;
-    }
-}
-
-/// Pushes, or launches; goes to `end` with the result. Gives the block of the launch.
-fn push(
-    site: &mut Site<'_>,
-    launch: &Launch,
-    queue: &Queue,
-    number: usize,
-    runtime: &Runtime,
-    context: Context,
-    end: crate::ir::BlockId,
-) -> usize {
-    let direct = site.block();
-    let [sized, found, room] = [(); 3].map(|()| site.block());
-    let go_on = |site: &mut Site<'_>, fails: Operand, next| {
-        site.terminate(TerminatorKind::Branch { condition: fails, then: direct, otherwise: next });
-        site.current = next;
-    };
-    let each = if queue.mode == MergeMode::Threads { queue.block.iter().product() } else { 1 };
-    let args = launch.grid.iter().cloned().chain([Const::u32(each).into()]).collect();
-    let units = site.call(U32, runtime.units_of, args);
-    let none = site.compare(BinaryOp::Eq, &units, &Const::u32(0).into());
-    go_on(site, none, sized);
-    let context = match context {
-        Context::Root => site.call(U32, runtime.root_context, Vec::new()),
-        Context::Given(local) => local.into(),
-    };
-    let none = site.compare(BinaryOp::Eq, &context, &Const::u32(NO_CONTEXT).into());
-    go_on(site, none, found);
-    let bytes = site.module.types.pointer(Space::Global, TypeTable::U8, false);
-    let number = Const::u32(u32::try_from(number).unwrap_or(u32::MAX)).into();
-    let place = site.call(bytes, runtime.reserve, vec![context, number, units]);
-    let none = site.compare(BinaryOp::Eq, &place, &Const::zero(bytes).into());
-    go_on(site, none, room);
-    let pointer = site.module.types.pointer(Space::Global, queue.record.ty, false);
-    let record = site.assign(pointer, Rvalue::Cast(CastKind::Pointer, place));
-    for (index, value) in (0u32..).zip(launch.grid.iter().chain(&launch.args)) {
-        let mut place = Place::deref(record.clone());
-        place.path.push(Projection::Field(index));
-        site.push(StatementKind::Store { place, value: value.clone(), access: Access::Plain });
-    }
-    if let Some(dst) = launch.dst {
-        let success = Const::bits(TypeTable::CUDA_ERROR, 0).into();
-        site.push(StatementKind::Assign { dst, value: Rvalue::Use(success) });
-    }
-    site.terminate(TerminatorKind::Goto(end));
-    site.current = direct;
-    site.push(StatementKind::Launch(Box::new(launch.clone())));
-    site.terminate(TerminatorKind::Goto(end));
-    direct.index()
-}
-
-impl Site<'_> {
-    fn call(&mut self, ty: TypeId, function: FunctionId, args: Vec<Operand>) -> Operand {
-        let dst = self.local(ty);
-        self.push(StatementKind::Call { dst: Some(dst), function, args });
-        dst.into()
+/// Rewrites the merged launches of one function, which is `id` or a variant of it: each becomes a call of what pushes it.
+pub(super) fn pushes(plan: &Plan, pushers: &Pushers, id: FunctionId, function: &mut Function, context: Context) {
+    for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements) {
+        let StatementKind::Launch(launch) = &statement.kind else { continue };
+        let Some(queue) = plan.queue(id, launch) else { continue };
+        let Some(pusher) = pushers.get(queue) else { continue };
+        let values = launch.grid.iter().chain(&launch.args).cloned();
+        let (function, args) = match context {
+            Context::Root => (pusher.root, values.collect()),
+            Context::Given(context) => (pusher.merged, std::iter::once(context.into()).chain(values).collect()),
+        };
+        statement.kind = StatementKind::Call { dst: launch.dst, function, args };
     }
 }
 

@@ -19,9 +19,15 @@ const THREADS: &str = include_str!("threads.cdp");
 /// Threads of the blocks in which children are laid side by side.
 const FULL_BLOCK: u32 = 128;
 /// Roots that can push at the same time are this many, in so many sets; merged grids that can push, so many.
-const BUCKETS: u32 = 64;
-const WAYS: u32 = 8;
+const BUCKETS: u32 = 128;
+const WAYS: u32 = 4;
 const OTHERS: u32 = 256;
+/// Units of a grid that is pushed: so that 2^24 records fit the bits that count them, and a grid of as many blocks is none that the hardware
+/// refuses.
+pub(super) const MOST_UNITS: u32 = 65535;
+/// Blocks of a merged grid; with more of them each runs several of the children's blocks, or rounds of their threads, one after the other.
+const MOST_BLOCKS: u32 = 65536;
+const MOST_FULL_BLOCKS: u32 = 16384;
 
 /// What was added to the module.
 pub(super) struct Runtime {
@@ -31,6 +37,8 @@ pub(super) struct Runtime {
     pub reserve: FunctionId,
     /// `fn(x: u32, y: u32, z: u32, each: u32) -> u32`
     pub units_of: FunctionId,
+    /// `fn(offset: i64, bound: i64, most: i64, inclusive: bool, total: u32) -> u32`
+    pub below: FunctionId,
     /// `fn() -> u32`
     pub root_context: FunctionId,
     /// `fn()`
@@ -63,6 +71,7 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
         runs,
         reserve: name("reserve")?,
         units_of: name("units_of")?,
+        below: name("below")?,
         root_context: name("root_context")?,
         before_tail: name("before_tail")?,
     })
@@ -100,6 +109,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     let segments = Segments::new(&plan.options);
     let mut text = String::new();
     let constants = [
+        ("MOST_UNITS", u64::from(MOST_UNITS)),
         ("QUEUES", plan.queues.len() as u64),
         ("SEGMENTS", segments.count),
         ("SEGMENT_BYTES", segments.bytes),
@@ -114,25 +124,24 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     let children = |of: &dyn Fn(usize) -> String| (0..plan.queues.len()).map(of).collect::<Vec<_>>();
     let number = |of: fn(&super::record::RecordLayout) -> u64| layouts.iter().map(|l| of(l).to_string()).collect::<Vec<_>>();
     let kernel = |index: usize| plan.queues.get(index).map(|queue| queue.kernel);
-    let pushes = |index: usize| {
-        let reach = |site: &&super::MergeSite| kernel(index).is_some_and(|kernel| facts.reaches(kernel, site.function));
-        plan.sites.iter().filter(reach).any(|site| site.result.is_ok()).to_string()
-    };
+    let pushes = |index: usize| kernel(index).is_some_and(|kernel| plan.pushes.get(kernel.index()) == Some(&true)).to_string();
     let tails = |index: usize| kernel(index).is_some_and(|kernel| facts.all(kernel).tail.is_some()).to_string();
-    let threads = |index: usize| match plan.queues.get(index).map(|queue| queue.mode) {
-        Some(MergeMode::Threads) => FULL_BLOCK.to_string(),
-        _ => "1".to_owned(),
-    };
+    let packs = |index: usize| plan.queues.get(index).is_some_and(|queue| queue.mode == MergeMode::Threads);
+    let threads = |index: usize| if packs(index) { FULL_BLOCK } else { 1 }.to_string();
+    let most = |index: usize| if packs(index) { MOST_FULL_BLOCKS } else { MOST_BLOCKS }.to_string();
+    let size = |index: usize| plan.queues.get(index).and_then(size).unwrap_or(0).to_string();
     choose(&mut text, "records_each", "u32", &number(|layout| layout.each));
     choose(&mut text, "records_offset", "u32", &number(|layout| layout.offset));
     choose(&mut text, "record_bytes", "u32", &number(|layout| layout.bytes));
     choose(&mut text, "threads_of", "u32", &children(&threads));
+    choose(&mut text, "most_blocks", "u32", &children(&most));
+    choose(&mut text, "size_of", "u32", &children(&size));
     choose(&mut text, "pushes", "bool", &children(&pushes));
     choose(&mut text, "has_tails", "bool", &children(&tails));
     text.push_str(COMMON);
-    let _ = writeln!(text, "fn start_grid(blocks: u32, tail: bool, work: Work) -> cudaError_t {{");
+    let _ = writeln!(text, "fn start_grid(queue: u32, blocks: u32, tail: bool, work: Work) -> cudaError_t {{");
     let _ = writeln!(text, "let stream = if tail {{ cudaStreamTailLaunch }} else {{ cudaStreamFireAndForget }};");
-    let _ = writeln!(text, "var error = cudaSuccess;\nswitch work.queue {{");
+    let _ = writeln!(text, "var error = cudaSuccess;\nswitch queue {{");
     for (index, queue) in plan.queues.iter().enumerate() {
         let [x, y, z] = threads_of_block(queue);
         let (case, shared) = (if index == 0 { "default".to_owned() } else { format!("case {index}") }, queue.shared);
@@ -153,12 +162,21 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
         let min_blocks = bounds.map_or_else(String::new, |(_, blocks)| format!(", {blocks}"));
         let filled = template
             .replace("QUEUE", &index.to_string())
+            .replace("LANES", &threads.min(32).to_string())
             .replace("THREADS", &threads.to_string())
             .replace(", MIN_BLOCKS", &min_blocks)
             .replace("BETWEEN", between);
         text.push_str(&filled);
     }
     text
+}
+
+/// Units of every grid in a queue, where they are known.
+fn size(queue: &super::plan::Queue) -> Option<u32> {
+    let threads: u32 = if queue.mode == MergeMode::Threads { queue.block.iter().product() } else { 1 };
+    let extents = queue.record.grid.iter().copied();
+    let units = extents.chain([Some(threads)]).try_fold(1u32, |units, extent| units.checked_mul(extent?))?;
+    (queue.limit.is_none() && (1..=MOST_UNITS).contains(&units)).then_some(units)
 }
 
 /// Threads of a merged grid's blocks.

@@ -44,8 +44,12 @@ fn a_merged_launch_is_made_only_where_it_cannot_be_pushed() {
     assert_eq!(sites.iter().map(|site| site.result.clone()).collect::<Vec<_>>(), [Ok(MergeMode::Threads)]);
     let calls =
         |name: &str| statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Call { .. })).count();
-    assert_eq!(calls("p"), 3);
-    assert_eq!(calls("c"), 0);
+    let launches = |name: &str| {
+        statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Launch(_))).count()
+    };
+    assert_eq!((calls("p"), launches("p")), (1, 0));
+    assert_eq!((calls("c"), launches("c")), (0, 0));
+    assert_eq!(launches("cdpc$push_0"), 1);
 }
 
 #[test]
@@ -70,4 +74,53 @@ fn what_is_merged_and_what_stands_in_the_way() {
     let tail = "c<<<n, 128, 0, cudaStreamTailLaunch>>>(x)";
     assert_eq!(launch("", &format!("@merge(grid) {tail};")), [Err(tail.to_owned())]);
     assert_eq!(launch("shared all: [i32; 12288]; all[0] = 1;", forget), [Err("c".to_owned())]);
+}
+
+#[test]
+fn threads_beyond_a_limit_are_left_out() {
+    // without a limit blocks of 128 threads are run block by block
+    let mode = |child: &str, grid: &str| {
+        let text = format!(
+            "fn number() -> u32 {{ return blockIdx.x * blockDim.x + threadIdx.x; }}
+             kernel c(x: *global i32, n: i32, k: i32) {{ {child} }}
+             kernel p(x: *global i32, n: u32) {{ c<<<{grid}, 128, 0, cudaStreamFireAndForget>>>(x, n as i32, 3); }}"
+        );
+        results(&text).remove(0).unwrap()
+    };
+    let i = "let i = (blockIdx.x * blockDim.x + threadIdx.x) as i32;";
+    for guard in [
+        "if i < n { x[i] = 1; }",
+        "if n > i { x[i] = 1; }",
+        "if i >= n { return; } x[i] = 1;",
+        "if !(i >= n * k - 1) { x[i] = 1; }",
+        "if k < 0 { return; } if i < n { x[i] = 1; }",
+        "if k < 0 || i >= n { return; } x[i] = 1;",
+        "let j = k + i; if j < n { x[j] = 1; }",
+        "for j in i..n step k { x[j] = 1; }",
+        "var j = i; while j < n { x[j] = 1; j += (gridDim.x * blockDim.x) as i32; }",
+        "let v = x[0]; if i < n { x[i] = v; }",
+        "if i < x[k + 1] { x[i] = 1; }",
+    ] {
+        assert_eq!(mode(&format!("{i} {guard}"), "n"), MergeMode::Threads, "{guard}");
+        assert_eq!(mode(&format!("{i} {guard}"), "dim3(n, 2, 1)"), MergeMode::Blocks, "{guard}");
+    }
+    assert_eq!(mode("if number() < n as u32 { x[0] = 1; }", "n"), MergeMode::Threads);
+    assert_eq!(mode("if threadIdx.x < n as u32 { x[0] = 1; }", "1"), MergeMode::Threads);
+    assert_eq!(mode("if threadIdx.x < n as u32 { x[0] = 1; }", "n"), MergeMode::Blocks);
+    for guard in [
+        "if i > n { x[i] = 1; }",
+        "if i < n { x[i] = 1; } else { x[0] = 2; }",
+        "if i < n { x[i] = 1; } x[0] = 2;",
+        "x[0] = 2; if i < n { x[i] = 1; }",
+        "if i < x[i] { x[i] = 1; }",
+        "if k < 0 { return; } if i < x[k] { x[i] = 1; }",
+        "if i < (x as *global volatile i32)[0] { x[i] = 1; }",
+        "if i * 2 < n { x[i] = 1; }",
+        "let j = i as i8; if j < n as i8 { x[0] = 1; }",
+        "let j = (k + i) as i64; if j < n as i64 { x[0] = 1; }",
+        "if k < 0 { return; } if i < n / k { x[i] = 1; }",
+        "if i < n { __syncthreads(); }",
+    ] {
+        assert_eq!(mode(&format!("{i} {guard}"), "n"), MergeMode::Blocks, "{guard}");
+    }
 }

@@ -4,7 +4,7 @@
 use super::facts::{Facts, is_block_place};
 use super::plan::{MergeMode, Plan};
 use super::rewrite::{self, Context};
-use super::runtime::Runtime;
+use super::push::Pushers;
 use crate::builtins::Register;
 use crate::ir::{Function, FunctionId, FunctionKind, Inline, Local, LocalId, Module, Operand, Rvalue, StatementKind};
 use crate::pass::params;
@@ -34,13 +34,11 @@ pub(in crate::pass) fn registers(mode: MergeMode) -> impl Iterator<Item = Regist
 }
 
 /// Adds a variant of every child kernel, and of the functions that it calls where they need one. Their launches are pushes already.
-pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Runtime) -> Variants {
+pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, pushers: &Pushers) -> Variants {
     let mut variants = Variants::new();
     for queue in &plan.queues {
         let threads = queue.mode == MergeMode::Threads;
-        let mut reached: Vec<FunctionId> = facts.reach.get(queue.kernel.index()).into_iter().flatten().copied().collect();
-        reached.sort_unstable();
-        for id in reached {
+        for id in facts.reached(queue.kernel) {
             if (id == queue.kernel || needs(plan, facts, id, threads)) && !variants.contains_key(&(id, threads)) {
                 let new = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
                 let Some(original) = module.function(id) else { continue };
@@ -52,11 +50,11 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Run
     }
     for ((original, threads), id) in &variants {
         let mode = if *threads { MergeMode::Threads } else { MergeMode::Blocks };
-        rewrite::taken_out(module, *id, |module, function| {
+        if let Some(function) = module.functions.get_mut(id.index()) {
             let hidden = signature(function, mode);
-            rewrite::pushes(module, plan, runtime, *original, function, Context::Given(hidden.next));
+            rewrite::pushes(plan, pushers, *original, function, Context::Given(hidden.next));
             body(function, &hidden, *threads, &variants);
-        });
+        }
     }
     variants
 }
@@ -64,7 +62,7 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &Run
 /// Whether a function asks for a place, pushes, or calls what does.
 fn needs(plan: &Plan, facts: &Facts, id: FunctionId, threads: bool) -> bool {
     let does = facts.all(id);
-    let pushes = plan.sites.iter().any(|site| site.result.is_ok() && facts.reaches(id, site.function));
+    let pushes = plan.pushes.get(id.index()) == Some(&true);
     does.block_place.is_some() || does.tail.is_some() || pushes || (threads && does.thread_place.is_some())
 }
 

@@ -1,0 +1,143 @@
+//! Functions that push a launch, or make it as it is where that cannot be. They are called in the place of launches and never inlined, so
+//! that a kernel which might launch and does not pays for a call that it does not make.
+
+use super::plan::{MergeMode, Plan, Queue};
+use super::rewrite::Context;
+use super::runtime::{NO_CONTEXT, Runtime};
+use crate::builtins::STREAM_FIRE_AND_FORGET;
+use crate::ir::{
+    Access, BinaryOp, BlockId, CastKind, Const, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints, LocalId, Module,
+    Operand, Place, Projection, StatementKind,
+};
+use crate::pass::runtime::code::Code;
+use crate::types::{Space, TypeId, TypeTable};
+
+const U32: TypeId = TypeTable::U32;
+
+/// What pushes into one queue. Both take the grid's dimensions and the child's arguments and give what the launch gives; the second takes
+/// the context of its grid before them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pusher {
+    /// For grids that were launched as they are.
+    pub root: FunctionId,
+    /// For merged grids.
+    pub merged: FunctionId,
+}
+
+/// By queue.
+pub(super) type Pushers = Vec<Pusher>;
+
+/// Adds what pushes into each queue.
+pub(super) fn add(module: &mut Module, plan: &Plan, runtime: &Runtime) -> Pushers {
+    let mut add = |queue: &Queue, number: usize, merged: bool| {
+        let id = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+        let function = Push { queue, number, runtime }.function(module, merged);
+        module.functions.push(function);
+        id
+    };
+    let queues = plan.queues.iter().enumerate();
+    queues.map(|(number, queue)| Pusher { root: add(queue, number, false), merged: add(queue, number, true) }).collect()
+}
+
+struct Push<'a> {
+    queue: &'a Queue,
+    number: usize,
+    runtime: &'a Runtime,
+}
+
+impl Push<'_> {
+    fn function(&self, module: &mut Module, merged: bool) -> crate::ir::Function {
+        let Self { queue, number, .. } = *self;
+        let span = queue.span;
+        let types: Vec<TypeId> = module.function(queue.kernel).map(|kernel| kernel.param_types().collect()).unwrap_or_default();
+        let owner = module.function(queue.kernel).map(|kernel| kernel.symbol.clone()).unwrap_or_default();
+        let kind = if merged { "again" } else { "push" };
+        let (name, symbol) = (format!("cdpc${kind}_{number}"), format!("cdpc$merge${owner}${kind}_{number}"));
+        let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::CUDA_ERROR, span);
+        builder.function_mut().inline = Inline::Never;
+        let given = merged.then(|| builder.param("context", U32, false, span));
+        let grid = ["x", "y", "z"].map(|name| Operand::from(builder.param(name, U32, false, span)));
+        let args: Vec<Operand> = types.iter().map(|ty| builder.param("", *ty, false, span).into()).collect();
+        let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
+        let record = module.types.pointer(Space::Global, queue.record.ty, false);
+        let result = builder.variable("error", TypeTable::CUDA_ERROR, span);
+        let mut code = Code { builder: &mut builder, span };
+        let success = || Operand::from(Const::bits(TypeTable::CUDA_ERROR, 0));
+        let direct = code.block();
+        let context = given.map_or(Context::Root, Context::Given);
+        let units = self.units(&mut code, &grid, &args, direct);
+        let context = match context {
+            Context::Root => code.call(U32, self.runtime.root_context, Vec::new()),
+            Context::Given(local) => local.into(),
+        };
+        code.unless(BinaryOp::Eq, &context, &Const::u32(NO_CONTEXT).into(), direct);
+        let queue_number = Const::u32(u32::try_from(number).unwrap_or(u32::MAX)).into();
+        let place = code.call(bytes, self.runtime.reserve, vec![context, queue_number, units]);
+        code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), direct);
+        let record = code.cast(record, CastKind::Pointer, &place);
+        let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
+        let fields = unknown.chain(args.iter().cloned().map(Some));
+        for (index, value) in (0u32..).zip(fields).filter_map(|(index, value)| Some((index, value?))) {
+            let mut place = Place::deref(record.clone());
+            place.path.push(Projection::Field(index));
+            code.builder.push(StatementKind::Store { place, value, access: Access::Plain }, span);
+        }
+        code.give(Some(success()));
+        code.go_on_in(direct);
+        code.launch(queue, grid, args, result);
+        code.give(Some(result.into()));
+        builder.finish()
+    }
+
+    /// Units of the launched grid; goes to `direct` where it cannot be pushed, and gives success where nothing is to do.
+    fn units(&self, code: &mut Code<'_>, grid: &[Operand; 3], args: &[Operand], direct: BlockId) -> Operand {
+        let Self { queue, runtime, .. } = *self;
+        let threads: u32 = queue.block.iter().product();
+        let zero = Operand::from(Const::u32(0));
+        let [x, y, z] = grid.clone();
+        let each = if queue.mode == MergeMode::Threads && queue.limit.is_none() { threads } else { 1 };
+        let units = code.call(U32, runtime.units_of, vec![x.clone(), y, z, Const::u32(each).into()]);
+        code.unless(BinaryOp::Eq, &units, &zero, direct);
+        let Some(limit) = &queue.limit else { return units };
+        let total = code.binary(U32, BinaryOp::Mul, &units, &Const::u32(threads).into());
+        let units = limit.emit(code, runtime, &x, args, total);
+        let nothing = code.block();
+        code.unless(BinaryOp::Eq, &units, &zero, nothing);
+        let rest = code.builder.current();
+        code.go_on_in(nothing);
+        code.give(Some(Const::bits(TypeTable::CUDA_ERROR, 0).into()));
+        code.go_on_in(rest);
+        code.unless(BinaryOp::Gt, &units, &Const::u32(super::runtime::MOST_UNITS).into(), direct);
+        units
+    }
+}
+
+impl Code<'_> {
+    pub(super) fn call(&mut self, ty: TypeId, function: FunctionId, args: Vec<Operand>) -> Operand {
+        let dst = self.builder.temporary(ty, self.span);
+        self.builder.push(StatementKind::Call { dst: Some(dst), function, args }, self.span);
+        dst.into()
+    }
+
+    /// Goes to `exit` where the comparison holds, and on otherwise.
+    fn unless(&mut self, op: BinaryOp, a: &Operand, b: &Operand, exit: BlockId) {
+        let leaves = self.compare(op, a, b);
+        let next = self.block();
+        self.branch(leaves, exit, next);
+        self.go_on_in(next);
+    }
+
+    fn launch(&mut self, queue: &Queue, grid: [Operand; 3], args: Vec<Operand>, result: LocalId) {
+        let launch = Launch {
+            dst: Some(result),
+            kernel: queue.kernel,
+            grid,
+            block: queue.block.map(|threads| Const::u32(threads).into()),
+            shared: Const::u32(queue.shared).into(),
+            stream: Const::bits(TypeTable::STREAM, u64::from(STREAM_FIRE_AND_FORGET)).into(),
+            args,
+            hints: LaunchHints::default(),
+        };
+        self.builder.push(StatementKind::Launch(Box::new(launch)), self.span);
+    }
+}
