@@ -8,6 +8,7 @@
 
 mod api;
 mod log;
+mod registers;
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use crate::foreign::{self, Foreign};
 use crate::toolkit::{Component, Search, Toolkit};
 use api::{Api, Failure, Job, Kind};
 pub use log::{Gravity, PtxProblem};
+pub use registers::function_registers;
 
 /// Something to link.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +69,8 @@ pub struct LinkOptions {
     pub verbose: bool,
     /// At most so many registers a thread.
     pub max_registers: Option<u32>,
+    /// At most so many in functions that are called where they are defined; kernels that call them get at least as many as these take.
+    pub function_registers: Option<u32>,
     /// Where to keep PTX that the assembler refuses; with `None` it is not kept.
     pub keep_refused_ptx: Option<PathBuf>,
 }
@@ -83,6 +87,7 @@ impl LinkOptions {
             device_runtime: false,
             verbose: false,
             max_registers: None,
+            function_registers: None,
             keep_refused_ptx: None,
         }
     }
@@ -106,6 +111,9 @@ impl LinkOptions {
         }
         if let Some(count) = self.max_registers {
             list.push(format!("-maxrregcount={count}"));
+        }
+        if let Some(count) = self.function_registers {
+            list.push(format!("-Xptxas=--device-function-maxrregcount={count}"));
         }
         list
     }

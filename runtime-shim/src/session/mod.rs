@@ -33,7 +33,7 @@ use crate::cubin::CubinInfo;
 use crate::error::Result;
 use crate::gpu::{Context, DeviceBuffer};
 use crate::layout_check;
-use crate::link::{LinkOptions, Linker};
+use crate::link::{LinkOptions, Linker, function_registers};
 use crate::manifest::{Limits, Manifest};
 use crate::toolkit::{Search, Toolkit};
 pub use module::Module;
@@ -118,6 +118,7 @@ impl Runtime {
     pub fn load_ptx(&self, ptx: &str, manifest: &Manifest, options: &LoadOptions) -> Result<Module> {
         let mut link = options.link.clone().unwrap_or_else(|| LinkOptions::new(self.arch()));
         link.device_runtime |= manifest.needs_device_runtime;
+        link.function_registers = link.function_registers.or_else(|| function_registers(ptx));
         let cubin = self.linker()?.link_ptx(ptx, &link)?;
         self.load_cubin(&cubin.bytes, manifest, options)
     }

@@ -11,6 +11,7 @@ use cdp_core::pass::{InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite
 use cdp_core::source::{FileId, SourceMap, Span};
 use cdp_runtime::link::Opening;
 use cdp_runtime::manifest::Manifest;
+use cdp_runtime::link::function_registers;
 use cdp_runtime::{Arch, Component, CubinInfo, Foreign, Input, LinkOptions, Linker, Toolkit, layout_check};
 
 use super::front::Front;
@@ -292,6 +293,7 @@ impl<'a> Build<'a> {
             level: self.compile.level,
             lineinfo: self.compile.lineinfo,
             device_runtime: code.manifest.needs_device_runtime,
+            function_registers: function_registers(&code.ptx).filter(|_| self.objects.is_empty()),
             keep_refused_ptx: Some(std::env::temp_dir().join(format!("cdpc-refused-{}.ptx", std::process::id()))),
             ..LinkOptions::new(self.arch)
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cdp_runtime::foreign::fatbin::{self, Entry, Form};
-use cdp_runtime::link::PtxProblem;
+use cdp_runtime::link::{PtxProblem, function_registers};
 use cdp_runtime::{Component, CubinInfo, Error};
 
 use super::build::{Build, Generated};
@@ -25,6 +25,7 @@ impl Build<'_> {
         write(&source, code.ptx.as_bytes())?;
         let mut command = Command::new(assembler);
         command.arg("-c").arg(format!("-arch={}", self.arch())).arg(format!("-O{}", self.level())).arg("--fmad=false");
+        command.args(function_registers(&code.ptx).map(|count| format!("--device-function-maxrregcount={count}")));
         command.args(self.lineinfo().then_some("-lineinfo")).arg(&source).arg("-o").arg(&target);
         let output = command.stdin(Stdio::null()).output().map_err(|error| Failure::file("start", assembler, &error))?;
         if !output.status.success() {

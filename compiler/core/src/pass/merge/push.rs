@@ -71,8 +71,8 @@ impl Push<'_> {
             Context::Given(local) => local.into(),
         };
         code.unless(BinaryOp::Eq, &context, &Const::u32(NO_CONTEXT).into(), direct);
-        let queue_number = Const::u32(u32::try_from(number).unwrap_or(u32::MAX)).into();
-        let place = code.call(bytes, self.runtime.reserve, vec![context, queue_number, units]);
+        let reserve = self.runtime.reserve.get(number).copied().unwrap_or(FunctionId(u32::MAX));
+        let place = code.call(bytes, reserve, vec![context, units]);
         code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), direct);
         let record = code.cast(record, CastKind::Pointer, &place);
         let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));

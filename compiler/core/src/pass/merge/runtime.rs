@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 
 const COMMON: &str = include_str!("runtime.cdp");
 const BLOCKS: &str = include_str!("blocks.cdp");
+const RESERVE: &str = include_str!("reserve.cdp");
 const THREADS: &str = include_str!("threads.cdp");
 
 /// Threads of the blocks in which children are laid side by side.
@@ -33,8 +34,8 @@ const MOST_FULL_BLOCKS: u32 = 16384;
 pub(super) struct Runtime {
     /// By queue: `fn(record: *global const u8, unit: u32, next: u32)`, runs one block or thread; empty as yet.
     pub runs: Vec<FunctionId>,
-    /// `fn(context: u32, queue: u32, units: u32) -> *global u8`
-    pub reserve: FunctionId,
+    /// By queue: `fn(context: u32, units: u32) -> *global u8`
+    pub reserve: Vec<FunctionId>,
     /// `fn(x: u32, y: u32, z: u32, each: u32) -> u32`
     pub units_of: FunctionId,
     /// `fn(offset: i64, bound: i64, most: i64, inclusive: bool, total: u32) -> u32`
@@ -69,7 +70,7 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
     let name = |name: &str| names.get(name).copied();
     Some(Runtime {
         runs,
-        reserve: name("reserve")?,
+        reserve: (0..plan.queues.len()).map(|queue| name(&format!("reserve_{queue}"))).collect::<Option<_>>()?,
         units_of: name("units_of")?,
         below: name("below")?,
         root_context: name("root_context")?,
@@ -150,6 +151,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     }
     let _ = writeln!(text, "}}\nreturn error;\n}}");
     for (index, queue) in plan.queues.iter().enumerate() {
+        text.push_str(&RESERVE.replace("QUEUE", &index.to_string()));
         let _ = writeln!(text, "extern fn run_{index}(record: *global const u8, unit: u32, next: u32);");
         let does = facts.all(queue.kernel);
         let between = if does.barrier.or(does.shared).is_some() { "__syncthreads();" } else { "" };
