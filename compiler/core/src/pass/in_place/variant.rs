@@ -20,9 +20,7 @@ pub(super) fn add(module: &mut Module, facts: &Facts, sites: &[InPlaceSite]) -> 
     kernels.sort_unstable();
     kernels.dedup();
     for kernel in &kernels {
-        let mut reached: Vec<FunctionId> = facts.reach.get(kernel.index()).into_iter().flatten().copied().collect();
-        reached.sort_unstable();
-        for id in reached {
+        for id in facts.reached(*kernel) {
             let does = facts.all(id);
             let asks = does.block_place.is_some() || does.thread_place.is_some();
             if (id == *kernel || asks) && !variants.contains_key(&id) {
