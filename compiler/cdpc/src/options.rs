@@ -41,7 +41,7 @@ pub struct Compile {
     #[arg(long, value_name = "SWITCH", default_value = "off")]
     pub launch_merging: Switch,
     /// Device memory for launches that wait to be merged, in MiB; what has no room there is launched as it is
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub merge_memory: u32,
     /// The most parameter bytes of a kernel that is launched from the device
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=32764))]

@@ -78,7 +78,15 @@ impl Facts {
             }
         }
         let all = all(&own, &callers);
-        let mut facts = Self { info, own, all, callers, external_above: Vec::new(), exported_above: Vec::new(), shared_bytes: HashMap::new() };
+        let mut facts = Self {
+            info,
+            own,
+            all,
+            callers,
+            external_above: Vec::new(),
+            exported_above: Vec::new(),
+            shared_bytes: HashMap::new(),
+        };
         let entries = || module.functions().filter(|(_, function)| function.is_kernel() || function.exported);
         facts.external_above = facts.below(entries().filter_map(|(id, _)| Some((id, (id, facts.all(id).external?)))));
         facts.exported_above = facts.below(entries().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| (id, id)));

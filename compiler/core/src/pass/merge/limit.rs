@@ -34,7 +34,11 @@ enum Uniform {
     /// `gridDim.x`
     Blocks,
     Const(Const),
-    Step { ty: TypeId, step: Step, args: Vec<Self> },
+    Step {
+        ty: TypeId,
+        step: Step,
+        args: Vec<Self>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -138,7 +142,14 @@ impl Limit {
     }
 
     /// How many threads matter, of `total` (`u32`) in the grid: a `u32`.
-    pub(super) fn emit(&self, code: &mut Code<'_>, runtime: &Runtime, blocks: &Operand, args: &[Operand], total: Operand) -> Operand {
+    pub(super) fn emit(
+        &self,
+        code: &mut Code<'_>,
+        runtime: &Runtime,
+        blocks: &Operand,
+        args: &[Operand],
+        total: Operand,
+    ) -> Operand {
         let mut wide = |value: &Uniform| {
             let value = value.emit(code, blocks, args);
             match self.int {
@@ -244,10 +255,7 @@ fn ends(function: &Function, block: BlockId) -> bool {
 
 /// Whether a statement does nothing but compute a local.
 const fn is_silent(statement: &StatementKind) -> bool {
-    matches!(
-        statement,
-        StatementKind::Assign { .. } | StatementKind::Load { access: Access::Plain | Access::NonCoherent, .. }
-    )
+    matches!(statement, StatementKind::Assign { .. } | StatementKind::Load { access: Access::Plain | Access::NonCoherent, .. })
 }
 
 /// The values of a function's locals, as far as it was walked.

@@ -166,7 +166,8 @@ impl Plan {
         }
         let shape = self.limits.shape(launch, block);
         let key = Key { kernel: launch.kernel, block, shared, shape };
-        let number = if let Some(number) = self.numbers.get(&key) { *number } else { self.add(module, launch, key, waits, span)? };
+        let number =
+            if let Some(number) = self.numbers.get(&key) { *number } else { self.add(module, launch, key, waits, span)? };
         let Some(queue) = self.queues.get_mut(number) else {
             return Err(Obstacle { why: "it has no queue".to_owned(), span });
         };
@@ -240,12 +241,7 @@ fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: 
 }
 
 /// The configuration: the stream has no order, the block's size is known and right.
-fn configuration(
-    module: &Module,
-    facts: &Facts,
-    launch: &Launch,
-    span: Span,
-) -> Result<([u32; 3], u32), Obstacle> {
+fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) -> Result<([u32; 3], u32), Obstacle> {
     let obstacle = |why: String| Obstacle { why, span };
     if launch.hints.merge == Some(Merge::Off) {
         return Err(obstacle("`@merge(off)` says so".to_owned()));

@@ -6,8 +6,8 @@ use super::rewrite::Context;
 use super::runtime::{NO_CONTEXT, Runtime};
 use crate::builtins::STREAM_FIRE_AND_FORGET;
 use crate::ir::{
-    Access, BinaryOp, BlockId, CastKind, Const, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints, LocalId, Module,
-    Operand, Place, Projection, StatementKind,
+    Access, BinaryOp, BlockId, CastKind, Const, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints,
+    LocalId, Module, Operand, Place, Projection, StatementKind,
 };
 use crate::pass::runtime::code::Code;
 use crate::types::{Space, TypeId, TypeTable};

@@ -26,7 +26,7 @@ pub(super) struct Segments {
 /// Sizes of segments in bytes, and how many there are unless that makes them too small or too large.
 const LEAST_BYTES: u64 = 4 << 10;
 const MOST_BYTES: u64 = 256 << 10;
-const USUAL_COUNT: u64 = 1024;
+const USUAL_COUNT: u64 = 512;
 /// Memory for fewer segments than this makes no sense, nor for more than a queue has names for records (2^24, those included that many
 /// threads ask for at once).
 const LEAST_COUNT: u64 = 16;

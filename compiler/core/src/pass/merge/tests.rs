@@ -44,9 +44,8 @@ fn a_merged_launch_is_made_only_where_it_cannot_be_pushed() {
     assert_eq!(sites.iter().map(|site| site.result.clone()).collect::<Vec<_>>(), [Ok(MergeMode::Threads)]);
     let calls =
         |name: &str| statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Call { .. })).count();
-    let launches = |name: &str| {
-        statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Launch(_))).count()
-    };
+    let launches =
+        |name: &str| statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Launch(_))).count();
     assert_eq!((calls("p"), launches("p")), (1, 0));
     assert_eq!((calls("c"), launches("c")), (0, 0));
     assert_eq!(launches("cdpc$push_0"), 1);

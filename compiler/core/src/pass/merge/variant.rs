@@ -3,8 +3,8 @@
 
 use super::facts::{Facts, is_block_place};
 use super::plan::{MergeMode, Plan};
-use super::rewrite::{self, Context};
 use super::push::Pushers;
+use super::rewrite::{self, Context};
 use crate::builtins::Register;
 use crate::ir::{Function, FunctionId, FunctionKind, Inline, Local, LocalId, Module, Operand, Rvalue, StatementKind};
 use crate::pass::params;
