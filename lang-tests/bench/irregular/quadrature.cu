@@ -24,6 +24,7 @@ int main(int, char** argv) {
         std::snprintf(name, sizeof name, "quadrature, tolerance %g", tol);
         auto clear = [&] { cudaMemset(r, 0, sizeof(Res)); };
         auto run = [&](const char* variant, int times, auto work) {
+            if (!wanted(variant)) return;
             float ms = median(times, clear, work);
             Res h;
             cudaMemcpy(&h, r, sizeof h, cudaMemcpyDeviceToHost);

@@ -28,6 +28,7 @@ int main(int, char** argv) {
         auto clear = [&] { cudaMemset(y, 0, 4 * R); cudaMemset(err, 0, 4); };
         std::string name = "rows, " + std::to_string(R) + " with " + std::to_string(nnz) + " items";
         auto run = [&](const char* variant, int times, auto work) {
+            if (!wanted(variant)) return;
             float ms = median(times, clear, work);
             std::vector<float> got(R); int e = 0;
             cudaMemcpy(got.data(), y, 4 * R, cudaMemcpyDeviceToHost); cudaMemcpy(&e, err, 4, cudaMemcpyDeviceToHost);

@@ -28,7 +28,7 @@ macro_rules! programs {
     };
 }
 
-programs! { bezier bfs forest mandelbrot quadrature quadtree quicksort rows sssp triangles }
+programs! { bezier bfs forest idle mandelbrot quadrature quadtree quicksort rows sssp triangles }
 
 /// Here and in the runner.
 #[test]
