@@ -93,6 +93,8 @@ def table(lines):
     """A row for each input, and whether everything ran and was right. What has no device-side launches may belong to several rows."""
     times, failures, head = {}, [], "unknown"
     for line in lines:
+        if line.startswith("#"):
+            continue
         program, kind, *rest = line.split("\t")
         if program == "machine":
             head = kind

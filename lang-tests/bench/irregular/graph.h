@@ -80,7 +80,7 @@ inline HostGraph road(int width) {
 }
 
 // A grid waits for all that come from it, so each vertex of a recursion may take a place among the pending launches, of which there are
-// about 2^19 at most, whatever the limit says (measured): on the large graphs nvcc's recursive programs lose launches.
+// about 600,000 at most, whatever the limit says (measured): on the large graphs nvcc's recursive programs lose launches.
 struct Input { HostGraph (*make)(); bool few; };
 const Input GRAPHS[] = {
     {[] { return rmat(20, 1 << 23); }, false}, {[] { return road(1024); }, false}, {[] { return uniform(20, 5 << 19); }, false},
