@@ -1,6 +1,7 @@
 //! Cases: sources with an optional first line `// options: -O0 --launch-abi=v2`.
 
 use cdp_backend::Target;
+use cdp_core::builtins::Cdp;
 use cdp_core::pass::LaunchAbi;
 use cdp_core::types::layout::PointerWidth;
 use std::fs;
@@ -36,6 +37,8 @@ pub struct Options {
     pub fmad: bool,
     /// `--address-size=32|64`
     pub width: PointerWidth,
+    /// `--cdp=1|2`
+    pub cdp: Cdp,
 }
 
 impl Options {
@@ -53,6 +56,7 @@ impl Options {
             fast_math: false,
             fmad: true,
             width: PointerWidth::W64,
+            cdp: Cdp::Cdp2,
         };
         for word in words.split_whitespace() {
             match word {
@@ -62,6 +66,7 @@ impl Options {
                 "-O3" => options.opt_level = 3,
                 "--launch-abi=v1" => options.launch_abi = LaunchAbi::V1,
                 "--launch-abi=v2" => options.launch_abi = LaunchAbi::V2,
+                "--cdp=1" => options.cdp = Cdp::Cdp1,
                 "--lineinfo" => options.lineinfo = true,
                 "--ftz" => options.ftz = true,
                 "--fast-math" => options.fast_math = true,

@@ -21,7 +21,7 @@ pub fn ptx(case: &Case) -> Result<String, String> {
     let file = sources.add(source_name.as_str(), case.text.as_str());
     let (tree, found) = syntax::parse(file, &case.text);
     sound(&sources, found)?;
-    let (program, found) = sema::check(&[tree], &sources, sema::Options { fmad: case.options.fmad });
+    let (program, found) = sema::check(&[tree], &sources, sema::Options { fmad: case.options.fmad, cdp: case.options.cdp });
     sound(&sources, found)?;
     let (mut module, found) = lower::lower(program, &LowerOptions { fmad: case.options.fmad });
     sound(&sources, found)?;
@@ -38,6 +38,7 @@ pub fn ptx(case: &Case) -> Result<String, String> {
         ftz: case.options.ftz,
         fast_math: case.options.fast_math,
         width: case.options.width,
+        cdp: case.options.cdp,
         libdevice: Libdevice::File(libdevice),
         ..cdp_backend::Options::new(case.options.target, source_name)
     };

@@ -67,6 +67,14 @@ impl Arch {
         TABLE.iter().find(|row| row.arch() == self).map(|row| row.ptx)
     }
 
+    /// `self`, where CDP1 exists: below sm_90.
+    ///
+    /// # Errors
+    /// [`Error::Cdp1Arch`].
+    pub const fn check_cdp1(self) -> Result<Self> {
+        if self.sm < 90 { Ok(self) } else { Err(Error::Cdp1Arch { arch: self }) }
+    }
+
     /// Whether a cubin for `self` runs on a GPU of architecture `gpu` (a base one).
     /// The rule of the programming guide: same major version, minor not lower; with `a` the very same; with `f` the same family,
     /// which here is the same major version too; `sm_87` and `sm_88`, the integrated ones, stand alone.
@@ -169,6 +177,8 @@ const fn row(sm: u32, features: Features, since: (u32, u32), ptx: (u32, u32)) ->
 
 // nvJitLink begins with CUDA 12.0. `sm_101` was renamed to `sm_110` in CUDA 13.0.
 const TABLE: &[Row] = &[
+    Row { until: Some(Version::new(13, 0)), ..row(70, Features::Base, (12, 0), (6, 0)) },
+    Row { until: Some(Version::new(13, 0)), ..row(72, Features::Base, (12, 0), (6, 1)) },
     row(75, Features::Base, (12, 0), (6, 3)),
     row(80, Features::Base, (12, 0), (7, 0)),
     row(86, Features::Base, (12, 0), (7, 1)),
@@ -194,10 +204,11 @@ const TABLE: &[Row] = &[
     row(121, Features::Specific, (12, 9), (8, 8)),
 ];
 
-/// The CUDA version whose assembler is the first to know this PTX version; `None` before PTX 6.3 and after 9.0.
+/// The CUDA version whose assembler is the first to know this PTX version; `None` before PTX 6.0 and after 9.0.
 #[must_use]
 pub fn cuda_of_ptx(ptx: Version) -> Option<Version> {
     let cuda = match (ptx.major, ptx.minor) {
+        (6, minor @ 0..=2) => (9, minor),
         (6, minor @ 3..=5) => (10, minor - 3),
         (7, minor @ 0..=8) => (11, minor),
         (8, minor @ 0..=5) => (12, minor),

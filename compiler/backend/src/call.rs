@@ -91,7 +91,7 @@ impl<'c> Emit<'_, '_, 'c> {
         }
         let result = if call.result() == TypeTable::VOID { None } else { Some(emitter.register_type(call.result(), span)?) };
         let types: Vec<Type<'c>> = values.iter().map(Value::get_type).collect();
-        let function = emitter.builder.external(&call.symbol(), result, &types)?;
+        let function = emitter.builder.external(&call.symbol(emitter.options.cdp), result, &types)?;
         match (self.body.call(function, &values)?, dst) {
             (Some(value), Some(dst)) => {
                 let value = match emitter.class(self.ir.local_type(dst)) {

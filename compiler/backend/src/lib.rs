@@ -42,6 +42,7 @@ mod value;
 pub use error::Error;
 pub use nvptx_builder::Target;
 
+use cdp_core::builtins::Cdp;
 use cdp_core::ir::Module;
 use cdp_core::source::SourceMap;
 use cdp_core::types::layout::PointerWidth;
@@ -75,6 +76,8 @@ pub struct Options {
     pub fast_math: bool,
     /// How wide an address is.
     pub width: PointerWidth,
+    /// The dynamic parallelism whose symbols are called.
+    pub cdp: Cdp,
     /// NVIDIA's mathematics library.
     pub libdevice: Libdevice,
     /// The source's name, for the comment at the start and for line tables; as the user gave it.
@@ -94,6 +97,7 @@ impl Options {
             ftz: false,
             fast_math: false,
             width: PointerWidth::W64,
+            cdp: Cdp::Cdp2,
             libdevice: Libdevice::Missing,
             source_name,
             emit_llvm_ir: false,
@@ -163,10 +167,18 @@ fn emit(
     if options.emit_llvm_ir {
         output.llvm_ir_optimised = builder.text();
     }
-    output.needs_device_runtime = !builder.used_externals("__cudaCDP2").is_empty();
+    output.needs_device_runtime = !builder.used_externals(device_runtime_prefix(options.cdp)).is_empty();
     output.kernels = plan.kernels(module).map(|kernel| kernel.symbol.clone()).collect();
     output.ptx = header::comment(options, output.needs_device_runtime) + &builder.ptx()?;
     Ok(output)
+}
+
+/// How the device runtime's symbols begin, and nobody else's that code can have: see [`names`].
+const fn device_runtime_prefix(cdp: Cdp) -> &'static str {
+    match cdp {
+        Cdp::Cdp1 => "cuda",
+        Cdp::Cdp2 => "__cudaCDP2",
+    }
 }
 
 fn link_libdevice(builder: &ModuleBuilder<'_>, options: &Options, emitter: &module::Emitter<'_, '_>) -> Result<(), Error> {

@@ -6,17 +6,20 @@ use std::path::PathBuf;
 use cdp_core::pass::MergeOptions;
 use cdp_core::rules::{Level, Levels, lints};
 use cdp_executor::cpu::{CpuOptions, Schedule};
+use cdp_runtime::toolkit::Release;
 use cdp_runtime::{Arch, Search};
 use clap::ValueEnum as _;
 
 /// What is built for when nothing says otherwise.
 const DEFAULT_ARCH: Arch = Arch::base(90);
+/// The same for `--cdp=1`: code for it runs on sm_86 and sm_89, too.
+const DEFAULT_ARCH_CDP1: Arch = Arch::base(80);
 
 /// How to generate code.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Code generation")]
 pub struct Compile {
-    /// The GPU to compile for; without it sm_90, or the GPU that the program runs on
+    /// The GPU to compile for; without it sm_90 (sm_80 with `--cdp=1`), or the GPU that the program runs on
     #[arg(long, value_name = "sm_NN")]
     pub arch: Option<String>,
     /// Optimisation level
@@ -57,6 +60,9 @@ pub struct Meaning {
     /// Fuse `a * b + c` inside one expression into one operation with one rounding
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub fmad: bool,
+    /// Which CUDA Dynamic Parallelism device code is compiled for
+    #[arg(long, value_name = "VERSION", default_value = "2")]
+    pub cdp: Cdp,
     /// Give `const NAME` of the program this value, or add it as a constant; without a value 1
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub define: Vec<String>,
@@ -67,7 +73,7 @@ pub struct Meaning {
 
 impl Default for Meaning {
     fn default() -> Self {
-        Self { fmad: true, define: Vec::new(), lints: LintArgs::default() }
+        Self { fmad: true, cdp: Cdp::Two, define: Vec::new(), lints: LintArgs::default() }
     }
 }
 
@@ -189,6 +195,27 @@ pub enum LaunchAbi {
     V2,
 }
 
+/// A version of CUDA Dynamic Parallelism.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Cdp {
+    /// CDP1: for GPUs below sm_90, with a toolkit of CUDA 12; device code can wait for its children
+    #[value(name = "1")]
+    One,
+    /// CDP2: tail and fire-and-forget launches
+    #[default]
+    #[value(name = "2")]
+    Two,
+}
+
+impl From<Cdp> for cdp_core::builtins::Cdp {
+    fn from(cdp: Cdp) -> Self {
+        match cdp {
+            Cdp::One => Self::Cdp1,
+            Cdp::Two => Self::Cdp2,
+        }
+    }
+}
+
 /// Something that is done or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Switch {
@@ -203,7 +230,9 @@ impl Compile {
     /// How launches are merged; none for not at all.
     pub fn merging(&self) -> Option<MergeOptions> {
         let memory = u64::from(self.merge_memory) << 20;
-        (self.launch_merging == Switch::On).then(|| MergeOptions { memory, ..MergeOptions::default() })
+        // merged launches are run by tail grids, which CDP1 has not
+        (self.launch_merging == Switch::On && self.meaning.cdp == Cdp::Two)
+            .then(|| MergeOptions { memory, ..MergeOptions::default() })
     }
 
     /// The target.
@@ -211,7 +240,15 @@ impl Compile {
     /// # Errors
     /// When there is no such architecture; the error lists those there are.
     pub fn arch(&self) -> Result<Arch, cdp_runtime::Error> {
-        self.arch.as_deref().map_or(Ok(DEFAULT_ARCH), str::parse)
+        let cdp1 = self.meaning.cdp == Cdp::One;
+        let default = if cdp1 { DEFAULT_ARCH_CDP1 } else { DEFAULT_ARCH };
+        let arch: Arch = self.arch.as_deref().map_or(Ok(default), str::parse)?;
+        if cdp1 { arch.check_cdp1() } else { Ok(arch) }
+    }
+
+    /// Where to search for the toolkit.
+    pub fn search(&self) -> Search {
+        self.toolkit.search().with_release(if self.meaning.cdp == Cdp::One { Release::Cuda12 } else { Release::Newest })
     }
 
     /// The arguments that make another process compile alike.
@@ -309,8 +346,9 @@ impl Meaning {
     /// The arguments that give another process the same program, where they are not what holds anyway.
     pub fn arguments(&self) -> Vec<OsString> {
         let fmad = (!self.fmad).then(|| "--fmad=false".into());
+        let cdp = (self.cdp == Cdp::One).then(|| "--cdp=1".into());
         let define = self.define.iter().map(|define| format!("-D{define}").into());
-        fmad.into_iter().chain(define).chain(self.lints.arguments()).collect()
+        fmad.into_iter().chain(cdp).chain(define).chain(self.lints.arguments()).collect()
     }
 
     /// Names and values of the constants from outside.
@@ -347,7 +385,20 @@ mod tests {
     fn another_process_compiles_alike() {
         let lines: [&[&str]; 3] = [
             &["x"],
-            &["x", "-O1", "--fmad=false", "-DN=4", "-DFAST", "--ftz", "--launch-abi=v2", "--arch", "sm_100a", "--cuda", "/a b"],
+            &[
+                "x",
+                "-O1",
+                "--fmad=false",
+                "-DN=4",
+                "-DFAST",
+                "--ftz",
+                "--launch-abi=v2",
+                "--cdp=1",
+                "--arch",
+                "sm_100a",
+                "--cuda",
+                "/a b",
+            ],
             &[
                 "x",
                 "--fast-math",

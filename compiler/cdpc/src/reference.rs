@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use cdp_core::builtins::Cdp;
 use cdp_core::diag::Code;
 use cdp_executor::{Control, CpuDevice, CpuOptions, HostProgram, Options, Outcome, Program, Schedule};
 
@@ -20,6 +21,8 @@ use crate::watch::{Watch, lock};
 pub struct Executor {
     /// What the user asked for.
     pub reference: Reference,
+    /// Which dynamic parallelism the program is compiled for.
+    pub cdp: Cdp,
     /// Whether what ran is written down.
     pub trace: bool,
     /// How many runs at a time.
@@ -97,7 +100,12 @@ impl Executor {
         output: &mut dyn Write,
         start: &Start<'_>,
     ) -> Option<Ran> {
-        let options = CpuOptions { trace: self.trace, control: Some(Arc::clone(&control)), ..self.reference.options(schedule) };
+        let options = CpuOptions {
+            trace: self.trace,
+            cdp: self.cdp,
+            control: Some(Arc::clone(&control)),
+            ..self.reference.options(schedule)
+        };
         let mut device = CpuDevice::new(Arc::clone(program), options);
         let options = Options { control: Some(control), ..Options::default() };
         let outcome = start(&mut HostProgram::new(program, &mut device, output, options))?;

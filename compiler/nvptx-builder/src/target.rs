@@ -28,6 +28,8 @@ impl AddressWidth {
 
 /// Architectures, each with the lowest PTX version (major * 10 + minor) that knows it: PTX ISA, table "target architectures".
 const TARGETS: &[(&str, u32)] = &[
+    ("sm_70", 60),
+    ("sm_72", 61),
     ("sm_75", 63),
     ("sm_80", 70),
     ("sm_86", 71),

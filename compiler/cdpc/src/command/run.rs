@@ -130,6 +130,7 @@ fn here(args: &Args, reporter: &Reporter) -> Result<()> {
     let watch = Watch::interrupts(|| ())?;
     let executor = Executor {
         reference: args.reference.clone(),
+        cdp: args.compile.meaning.cdp.into(),
         trace: args.trace.is_some() || args.graph.is_some(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         watch: std::sync::Arc::clone(&watch),

@@ -50,8 +50,13 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     let watch = watch(args)?;
     let compile = args.device.compile(&args.compile)?;
     let build = Build::begin(&args.files, &compile, reporter, args.device.is_gpu())?;
-    let executor =
-        Executor { reference: args.reference.clone(), trace: false, threads: args.threads, watch: Arc::clone(&watch) };
+    let executor = Executor {
+        reference: args.reference.clone(),
+        cdp: args.compile.meaning.cdp.into(),
+        trace: false,
+        threads: args.threads,
+        watch: Arc::clone(&watch),
+    };
     let runner = Runner::new(args.device, executor, &build)?;
     let token = &args.token;
     if args.tests.is_empty() {

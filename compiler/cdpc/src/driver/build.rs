@@ -70,7 +70,7 @@ impl<'a> Build<'a> {
     /// An unknown architecture, an unreadable file, one that cannot be linked, the source's errors.
     pub fn begin(files: &[PathBuf], compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
         let arch = compile.arch()?;
-        let opening = cubin.then(|| Linker::open_in_background(compile.toolkit.search()));
+        let opening = cubin.then(|| Linker::open_in_background(compile.search()));
         let (source, objects) = input::program(files)?;
         let front = Front::new(input::read(&source)?, &compile.meaning, reporter)?;
         let objects = if cubin {
@@ -110,7 +110,7 @@ impl<'a> Build<'a> {
 
     /// The toolkit; searched at the first call.
     pub fn toolkit(&self) -> &Toolkit {
-        self.toolkit.get_or_init(|| Toolkit::find_with(&self.compile.toolkit.search()))
+        self.toolkit.get_or_init(|| Toolkit::find_with(&self.compile.search()))
     }
 
     /// The source, as it was named.
@@ -231,6 +231,7 @@ impl<'a> Build<'a> {
             lineinfo: self.compile.lineinfo,
             ftz: self.compile.ftz,
             fast_math: self.compile.fast_math,
+            cdp: self.compile.meaning.cdp.into(),
             libdevice,
             emit_llvm_ir: texts,
             ..cdp_backend::Options::new(target, self.source_name().to_owned())

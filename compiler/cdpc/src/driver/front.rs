@@ -80,7 +80,7 @@ impl Checked {
         let (mut trees, mut found) = imports::parse_all(&mut sources, file, import);
         let read = sources.files().count();
         found.extend(imports::define(&mut sources, &mut trees, &meaning.defines()));
-        let (program, more) = sema::check(&trees, &sources, sema::Options { fmad: meaning.fmad });
+        let (program, more) = sema::check(&trees, &sources, sema::Options { fmad: meaning.fmad, cdp: meaning.cdp.into() });
         found.extend(more);
         (Self { sources, file, read, trees, found }, program)
     }

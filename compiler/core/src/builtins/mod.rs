@@ -29,7 +29,7 @@ pub use constants::{
 pub use cuda_enum::{BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, CudaEnum};
 pub use intrinsic::{Domain, Intrinsic, RoundedOp};
 pub use rounding::{Conversion, Rounding};
-pub use runtime::{RuntimeFn, RuntimeParam, Side};
+pub use runtime::{Cdp, RuntimeFn, RuntimeParam, Side};
 pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};
 pub use texture::{TexelAccess, TexelChoice, TextureOp};
 

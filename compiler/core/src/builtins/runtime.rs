@@ -18,6 +18,16 @@ pub enum Side {
     Internal,
 }
 
+/// Which dynamic parallelism device code is compiled for: the two have different symbols, and no driver runs both together (cdp2 rules R22, R27).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cdp {
+    /// That of GPUs below sm_90 and toolkits up to CUDA 12: device code can wait for children, and has no tail and fire-and-forget streams.
+    Cdp1,
+    /// That of the CUDA programming guide 4.18.
+    #[default]
+    Cdp2,
+}
+
 /// What a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RuntimeParam {
@@ -164,8 +174,8 @@ runtime! {
     // device only
     DeviceMalloc "malloc" Device (Size) -> VOID_POINTER "memory from the device heap, null when there is none left";
     DeviceFree "free" Device (Address) -> VOID "gives memory of malloc back";
+    DeviceSynchronize "cudaDeviceSynchronize" Both () -> CUDA_ERROR "waits for everything that was launched; device code has it with `--cdp=1` only, where it waits for what its block launched";
     // host only
-    DeviceSynchronize "cudaDeviceSynchronize" Host () -> CUDA_ERROR "waits for everything that was launched";
     DeviceSetLimit "cudaDeviceSetLimit" Host (LIMIT, U64) -> CUDA_ERROR "sets a limit; the launch pool's before the first kernel runs";
     DeviceReset "cudaDeviceReset" Host () -> CUDA_ERROR "waits and gives everything back";
     StreamSynchronize "cudaStreamSynchronize" Host (STREAM) -> CUDA_ERROR "waits for a stream";
@@ -199,14 +209,14 @@ impl RuntimeFn {
         Self::ALL.iter().copied().find(|call| call.name() == name && call.side() != Side::Internal)
     }
 
-    /// The device runtime's symbol in PTX: CDP2's calls carry a prefix, so that they cannot be taken for CDP1's (cdp2 rule R27);
-    /// `malloc` and `free` are the driver's own.
+    /// The device runtime's symbol in PTX: CDP2's calls carry a prefix, so that they cannot be taken for CDP1's, which have plain names (cdp2
+    /// rule R27); `malloc` and `free` are the driver's own.
     #[must_use]
-    pub fn symbol(self) -> String {
+    pub fn symbol(self, cdp: Cdp) -> String {
         let name = self.name();
-        match name.strip_prefix("cuda") {
-            Some(rest) => format!("__cudaCDP2{rest}"),
-            None => name.to_owned(),
+        match (cdp, name.strip_prefix("cuda")) {
+            (Cdp::Cdp2, Some(rest)) => format!("__cudaCDP2{rest}"),
+            _ => name.to_owned(),
         }
     }
 }

@@ -130,6 +130,7 @@ codes! {
     E0411 "call does not exist in device code";
     E0412 "streams and events belong to the grid that made them";
     E0413 "launch interface cannot serve this stream";
+    E0414 "CDP1 has no such stream";
     E0420 "launch cannot be merged";
     E0421 "child cannot be run in place";
     W0401 "launch whose failure nobody can see";
@@ -173,8 +174,10 @@ codes! {
     E0633 "object has no code for this architecture";
     E0634 "declaration does not fit what is linked in";
     E0635 "CDP1 and CDP2 are mixed";
+    E0636 "this architecture has no CDP1";
     E0637 "file that cannot be linked";
     E0638 "host compiler is missing or fails";
+    E0639 "CDP1 needs a toolkit of CUDA 12";
 
     // 07: run time
     E0701 "no CUDA driver";

@@ -12,7 +12,7 @@ fn front_end(text: &str, fmad: bool) -> Result<(Module, Diagnostics), String> {
     let mut sources = SourceMap::new();
     let file = sources.add("test.cdp", text);
     let (tree, mut diagnostics) = parse(file, text);
-    let (program, checked) = sema::check(&[tree], &sources, sema::Options { fmad });
+    let (program, checked) = sema::check(&[tree], &sources, sema::Options { fmad, ..sema::Options::default() });
     diagnostics.extend(checked);
     if diagnostics.has_errors() {
         let shown = diagnostics.finish().into_iter().map(|d| format!("{} {} at {:?}", d.code.id(), d.message, d.primary.span));

@@ -40,6 +40,7 @@ mod texture;
 mod types;
 mod value;
 
+use crate::builtins::Cdp;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{Const, FunctionId, Global, GlobalId};
 use crate::source::SourceMap;
@@ -58,11 +59,13 @@ pub use types::type_names;
 pub struct Options {
     /// `a * b + c` inside one expression is one fused multiply-add, in constants too (`--fmad`).
     pub fmad: bool,
+    /// The dynamic parallelism that device code is compiled for (`--cdp`).
+    pub cdp: Cdp,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fmad: true }
+        Self { fmad: true, cdp: Cdp::default() }
     }
 }
 

@@ -1,8 +1,9 @@
 //! CUDA's named values, where one of another kind is wanted: a limit in the place of an attribute, a flag of events in that of streams.
 
 use super::body::Body;
-use crate::builtins::{CudaEnum, NamedConstant, NamedKind, named_constant, named_constants};
+use crate::builtins::{CudaEnum, NamedConstant, NamedKind, STREAM_TAIL_LAUNCH, named_constant, named_constants};
 use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{Type, TypeId, TypeTable};
 
@@ -41,6 +42,20 @@ impl Body<'_, '_> {
             return None;
         }
         named_constant(name).filter(|constant| constant.kind != wanted).map(|constant| (expr, constant))
+    }
+
+    /// The tail and the fire-and-forget stream, which CDP1 has not.
+    pub(super) fn no_special_stream(&mut self, constant: &NamedConstant, span: Span) {
+        let diagnostic = Diagnostic::new(Code::E0414, span, format!("CDP1 has no `{}`", constant.name));
+        self.report(if constant.value == STREAM_TAIL_LAUNCH {
+            diagnostic
+                .help("wait for the children, and go on in this grid: `cudaDeviceSynchronize();`")
+                .note("a tail launch is CDP2's way to read what children wrote; `--cdp=1` compiles for CDP1, where their parent waits for them")
+        } else {
+            diagnostic
+                .help("a stream that a thread makes and destroys has no order with other work, too: `cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)`")
+                .note("the fire-and-forget stream came with CDP2; `--cdp=1` compiles for CDP1")
+        });
     }
 
     /// A flag of another call, or a value of another kind, where flags are wanted: all flags are integers, so their type does not tell.

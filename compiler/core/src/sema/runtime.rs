@@ -2,7 +2,7 @@
 
 use super::body::{Body, is_poison, poison};
 use super::sides::Place as SidePlace;
-use crate::builtins::{CudaEnum, NamedKind, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side};
+use crate::builtins::{Cdp, CudaEnum, NamedKind, RuntimeFn, RuntimeParam, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH, Side};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
 use crate::source::Span;
@@ -62,10 +62,12 @@ impl Body<'_, '_> {
     fn check_side(&mut self, call: RuntimeFn, span: Span) {
         let name = call.name();
         match call {
+            RuntimeFn::DeviceSynchronize if self.checker.options.cdp == Cdp::Cdp1 => {}
             RuntimeFn::DeviceSynchronize => {
                 let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a child grid")
                     .label("no such call in a kernel")
                     .help("consume what the child wrote in a tail launch: `consume<<<1, 256, 0, cudaStreamTailLaunch>>>(…)`")
+                    .help("for GPUs below sm_90 there is CDP1, which has the call: `--cdp=1`")
                     .note("CUDA programming guide 4.18.4.2.3: device-side `cudaDeviceSynchronize` does not exist in CDP2");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }

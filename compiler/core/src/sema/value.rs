@@ -4,7 +4,7 @@ use super::body::{Body, Symbol, is_poison, poison};
 use super::expr::{const_expr, lane_index};
 use super::items::ItemId;
 use super::{GenericArg, suggest};
-use crate::builtins::{CudaEnum, Register, named_constant, named_constants};
+use crate::builtins::{Cdp, CudaEnum, NamedKind, Register, STREAM_DEFAULT, named_constant, named_constants};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Const, ConstValue, Global, GlobalId};
 use crate::source::Span;
@@ -148,6 +148,10 @@ impl Body<'_, '_> {
 
     fn builtin_name(&mut self, name: &str, span: Span, expect: Option<TypeId>) -> Value {
         if let Some(constant) = named_constant(name) {
+            if constant.kind == NamedKind::Stream && constant.value != STREAM_DEFAULT && self.checker.options.cdp == Cdp::Cdp1 {
+                self.no_special_stream(&constant, span);
+                return Value::Expr(poison(span));
+            }
             return Value::Expr(const_expr(Const::bits(constant.ty(), u64::from(constant.value)), span));
         }
         if let Some(register) = Register::from_name(name).filter(|r| matches!(r, Register::WarpSize | Register::LaneId)) {

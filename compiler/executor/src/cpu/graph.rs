@@ -190,6 +190,27 @@ impl Graph {
         id
     }
 
+    /// A node that does nothing and comes after these nodes of a grid, which are complete.
+    pub(super) fn join(&mut self, grid: NodeId, after: &[NodeId], point: Point, span: Span, now: u64) -> NodeId {
+        let id = self.submit(
+            Submission {
+                work: Work::Nothing,
+                parent: Some(grid),
+                tail: false,
+                span,
+                from: None,
+                point: Some(Box::new(point)),
+                site: 0,
+                stream: Stream::Null,
+                now,
+            },
+            after,
+        );
+        self.ready.retain(|(_, ready)| *ready != id);
+        self.ended(id, now);
+        id
+    }
+
     /// A stream's frontier without what is forgotten. What is complete stays: it says what comes after it.
     pub(super) fn prune(&self, frontier: &mut Frontier) {
         frontier.retain(|id| self.node(*id).is_some());
@@ -400,6 +421,11 @@ impl Graph {
     /// Whether a node that is nested deeper than this may be run now.
     pub(super) fn has_deeper(&self, depth: u32) -> bool {
         self.ready.first().is_some_and(|(Reverse(first), _)| *first > depth)
+    }
+
+    /// Whether a node is complete with all that is nested in it; what is forgotten is.
+    pub(super) fn is_complete(&self, id: NodeId) -> bool {
+        self.node(id).is_none_or(|node| node.complete)
     }
 
     /// How deep a grid is nested; 0 for those that the host launched.

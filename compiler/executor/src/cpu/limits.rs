@@ -3,8 +3,10 @@
 use crate::device::CudaError;
 pub(super) use crate::errors::{
     INVALID_CONFIGURATION, INVALID_DEVICE, INVALID_DEVICE_FUNCTION, INVALID_DIRECTION, INVALID_RESOURCE_HANDLE, INVALID_SYMBOL,
-    INVALID_VALUE, MEMORY_ALLOCATION, PENDING_COUNT_EXCEEDED, UNSUPPORTED_LIMIT,
+    INVALID_VALUE, LAUNCH_MAX_DEPTH_EXCEEDED, MEMORY_ALLOCATION, PENDING_COUNT_EXCEEDED, SYNC_DEPTH_EXCEEDED,
+    UNSUPPORTED_LIMIT,
 };
+use cdp_core::builtins::Cdp;
 
 const STACK_SIZE: i32 = 0;
 const PRINTF_FIFO_SIZE: i32 = 1;
@@ -18,6 +20,10 @@ const PERSISTING_L2_SIZE: i32 = 6;
 pub(super) const MAX_SHARED: u64 = 48 << 10;
 /// Threads in a block.
 pub(super) const MAX_THREADS: u64 = 1024;
+/// How many levels of grids CDP1 nests, the host's included.
+pub(super) const MAX_DEPTH: u64 = 24;
+/// `cudaLimitDevRuntimeSyncDepth` where nobody set it.
+const DEFAULT_SYNC_DEPTH: u64 = 2;
 /// A pool smaller than this is made this large (cdp2 rule R20).
 const MIN_POOL: u64 = 32;
 
@@ -50,15 +56,16 @@ pub(super) struct Limits {
     pub pool: u64,
     granularity: u64,
     persisting: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { stack: 1024, printf: 1 << 20, heap: 8 << 20, pool: 2048, granularity: 64, persisting: 0 }
-    }
+    /// Of how many levels of grids, from the host's on, threads may wait for children; none in CDP2, where none may.
+    pub sync_depth: Option<u64>,
 }
 
 impl Limits {
+    pub(super) fn new(cdp: Cdp) -> Self {
+        let sync_depth = (cdp == Cdp::Cdp1).then_some(DEFAULT_SYNC_DEPTH);
+        Self { stack: 1024, printf: 1 << 20, heap: 8 << 20, pool: 2048, granularity: 64, persisting: 0, sync_depth }
+    }
+
     pub(super) const fn get(&self, limit: i32) -> Result<u64, CudaError> {
         Ok(match limit {
             STACK_SIZE => self.stack,
@@ -67,12 +74,15 @@ impl Limits {
             PENDING_LAUNCH_COUNT => self.pool,
             L2_FETCH_GRANULARITY => self.granularity,
             PERSISTING_L2_SIZE => self.persisting,
-            SYNC_DEPTH => return Err(UNSUPPORTED_LIMIT),
+            SYNC_DEPTH => match self.sync_depth {
+                Some(depth) => depth,
+                None => return Err(UNSUPPORTED_LIMIT),
+            },
             _ => return Err(INVALID_VALUE),
         })
     }
 
-    /// The pool and the heap are made at the first launch: from then on, `started`, they stay as they are.
+    /// The pool, the heap and what waiting grids are saved in are made at the first launch: from then on, `started`, they stay as they are.
     pub(super) fn set(&mut self, limit: i32, value: u64, started: bool) -> CudaError {
         match limit {
             STACK_SIZE => self.stack = value,
@@ -82,7 +92,11 @@ impl Limits {
             PENDING_LAUNCH_COUNT => self.pool = value.max(MIN_POOL),
             L2_FETCH_GRANULARITY => self.granularity = value,
             PERSISTING_L2_SIZE => self.persisting = value,
-            SYNC_DEPTH => return UNSUPPORTED_LIMIT,
+            SYNC_DEPTH => match &mut self.sync_depth {
+                None => return UNSUPPORTED_LIMIT,
+                Some(_) if started || value > MAX_DEPTH => return INVALID_VALUE,
+                Some(depth) => *depth = value,
+            },
             _ => return INVALID_VALUE,
         }
         0
@@ -169,10 +183,15 @@ mod tests {
 
     #[test]
     fn the_pool_has_a_least_size_and_is_fixed_by_the_first_launch() {
-        let mut limits = Limits::default();
+        let mut limits = Limits::new(Cdp::Cdp2);
         assert_eq!(limits.set(PENDING_LAUNCH_COUNT, 1, false), 0);
         assert_eq!(limits.get(PENDING_LAUNCH_COUNT), Ok(32));
         assert_eq!(limits.set(PENDING_LAUNCH_COUNT, 4096, true), INVALID_VALUE);
         assert_eq!(limits.get(SYNC_DEPTH), Err(UNSUPPORTED_LIMIT));
+        assert_eq!(limits.set(SYNC_DEPTH, 4, false), UNSUPPORTED_LIMIT);
+        let mut limits = Limits::new(Cdp::Cdp1);
+        assert_eq!(limits.get(SYNC_DEPTH), Ok(2));
+        assert_eq!((limits.set(SYNC_DEPTH, 24, false), limits.get(SYNC_DEPTH)), (0, Ok(24)));
+        assert_eq!((limits.set(SYNC_DEPTH, 25, false), limits.set(SYNC_DEPTH, 3, true)), (INVALID_VALUE, INVALID_VALUE));
     }
 }

@@ -17,6 +17,7 @@ use crate::occupancy::KernelAttributes;
 use crate::program::Program;
 use crate::trace::{self, Stream, Submitter};
 use crate::transfer::Transfer;
+use cdp_core::builtins::Cdp;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
 use cdp_core::source::Span;
@@ -91,6 +92,8 @@ pub(super) struct Run {
     pub null: HashMap<u32, Frontier>,
     /// Events that it made and has not destroyed.
     pub events: u64,
+    /// What each block launched since it last waited for it; kept with CDP1 only, where it can.
+    pub launched: HashMap<u32, Vec<NodeId>>,
 }
 
 /// How many grids may run within launches of each other: each takes some of the executor's own stack.
@@ -141,7 +144,7 @@ impl Machine {
             globals,
             graph: Graph::default(),
             streams: Streams::default(),
-            limits: Limits::default(),
+            limits: Limits::new(options.cdp),
             objects: Objects::default(),
             started: false,
             error: 0,
@@ -204,6 +207,18 @@ impl Machine {
         true
     }
 
+    /// Which dynamic parallelism there is.
+    pub(super) const fn cdp(&self) -> Cdp {
+        if self.limits.sync_depth.is_some() { Cdp::Cdp1 } else { Cdp::Cdp2 }
+    }
+
+    /// Runs what is ready, children before others, until all of these nodes are complete, or a fault has ended everything.
+    pub(super) fn wait_for(&mut self, nodes: &[NodeId]) {
+        self.nested += 1;
+        while self.error == 0 && nodes.iter().any(|node| !self.graph.is_complete(*node)) && self.step() {}
+        self.nested -= 1;
+    }
+
     /// What runs within a launch or copy that a grid of this depth has just submitted.
     pub(super) fn submitted(&mut self, depth: u32) {
         if self.schedule == Schedule::Late || self.nested >= MAX_NESTED {
@@ -227,7 +242,7 @@ impl Machine {
             control.add_grid();
         }
         let kernel = self.kernel(grid.kernel);
-        let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0 };
+        let mut run = Run { id, grid, kernel, null: HashMap::new(), events: 0, launched: HashMap::new() };
         let program = Arc::clone(&self.program);
         let mut resident = Vec::new();
         let result = self.blocks(&program, &mut run, &mut resident);

@@ -37,6 +37,7 @@ use crate::program::Program;
 use crate::texture::{ArrayShape, CopySide, Region, Resource, Sampler};
 use crate::trace::Trace;
 use crate::transfer::Transfer;
+use cdp_core::builtins::Cdp;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
 use cdp_core::source::Span;
@@ -64,6 +65,8 @@ pub struct CpuOptions {
     pub memory: Option<u64>,
     /// Whether what ran is written down, for [`CpuDevice::take_trace`].
     pub trace: bool,
+    /// Which dynamic parallelism the program is compiled for.
+    pub cdp: Cdp,
     /// For whoever watches the run.
     pub control: Option<Arc<Control>>,
 }
@@ -435,6 +438,7 @@ impl Device for CpuDevice {
                 races: self.machine.races.is_some(),
                 memory: Some(self.machine.memory.capacity()),
                 trace: self.machine.trace.is_some(),
+                cdp: self.machine.cdp(),
                 control: self.machine.control.clone(),
             },
         );

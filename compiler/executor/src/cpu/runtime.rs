@@ -3,7 +3,7 @@
 use super::graph::Work;
 use super::limits;
 use super::memory::CUDA_MALLOC;
-use super::races::Subject;
+use super::races::{Races, Subject};
 use super::world::{Target, World};
 use crate::address::{Region, is_local, region};
 use crate::code::{RuntimeCall, Slot};
@@ -93,6 +93,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
                 Ok(limit) => self.write(a, &limit.to_le_bytes(), locals).map(|()| 0)?,
                 Err(error) => error,
             },
+            RuntimeFn::DeviceSynchronize if self.machine.limits.sync_depth.is_some() => self.synchronize(span),
             RuntimeFn::GetLastError
             | RuntimeFn::PeekAtLastError
             | RuntimeFn::GetErrorString
@@ -127,6 +128,35 @@ impl<const TRACK: bool> World<'_, TRACK> {
         let seen = (call.dst, call.observed);
         self.me.errors.result(seen, error, span, locals, || format!("`{}`", call.call.name()));
         Ok(())
+    }
+
+    /// CDP1's `cudaDeviceSynchronize`: waits for everything that threads of the block launched, with all that is nested in it. What the thread
+    /// itself launched, or knows of, is ordered before what it does next; a launch of another thread that no barrier orders before the call may
+    /// have been waited for, or not.
+    fn synchronize(&mut self, span: Span) -> i32 {
+        let depth = u64::from(self.machine.graph.depth(self.run.id));
+        if self.machine.limits.sync_depth.is_some_and(|most| depth >= most) {
+            return limits::SYNC_DEPTH_EXCEEDED;
+        }
+        let launched = self.run.launched.remove(&self.block.linear).unwrap_or_default();
+        self.machine.wait_for(&launched);
+        let at = self.place();
+        let Some(races) = &mut self.machine.races else { return 0 };
+        let graph = &mut self.machine.graph;
+        let (known, mut others): (Vec<_>, Vec<_>) = launched
+            .into_iter()
+            .partition(|node| graph.point(*node).is_none_or(|point| Races::is_known(point, at, &self.me.sync)));
+        if !known.is_empty() {
+            // an end of them all, which later work can be behind
+            let point = Races::launch(at, &mut self.me.sync);
+            let joined = graph.join(self.run.id, &known, point, span, self.machine.steps);
+            races.joined(joined, &mut self.me.sync);
+            others.push(joined);
+        }
+        if !others.is_empty() {
+            self.run.launched.insert(self.block.linear, others);
+        }
+        0
     }
 
     /// Memory of the device heap; none when it is used up.

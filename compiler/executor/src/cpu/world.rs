@@ -16,7 +16,7 @@ use crate::print;
 use crate::program::Program;
 use crate::trace::{Stream, Submitter};
 use crate::written::Unwritten;
-use cdp_core::builtins::{MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
+use cdp_core::builtins::{Cdp, MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use cdp_core::source::Span;
 use cdp_core::types::Space;
 
@@ -203,6 +203,10 @@ impl<const TRACK: bool> World<'_, TRACK> {
         if error == 0 && self.machine.graph.pooled() >= self.machine.limits.pool {
             error = limits::PENDING_COUNT_EXCEEDED;
         }
+        let levels = u64::from(self.machine.graph.depth(self.run.id)) + 2;
+        if error == 0 && self.machine.cdp() == Cdp::Cdp1 && levels > limits::MAX_DEPTH {
+            error = limits::LAUNCH_MAX_DEPTH_EXCEEDED;
+        }
         if error == 0 {
             self.submit(Work::Grid(grid), target, span);
         }
@@ -292,21 +296,24 @@ impl<const TRACK: bool> World<'_, TRACK> {
             now: self.machine.steps,
         };
         let graph = &mut self.machine.graph;
-        match target {
-            Target::Tail | Target::FireAndForget => {
-                graph.submit(submission, &[]);
-            }
+        let node = match target {
+            Target::Tail | Target::FireAndForget => graph.submit(submission, &[]),
             Target::Null => {
                 let frontier = self.run.null.entry(self.block.linear).or_default();
                 let node = graph.submit(submission, frontier);
                 frontier.clear();
                 frontier.push(node);
+                node
             }
             Target::Named(handle) => {
                 let frontier = self.machine.streams.frontier(handle, graph);
                 let node = graph.submit(submission, &frontier);
                 self.machine.streams.advance(handle, node);
+                node
             }
+        };
+        if self.machine.cdp() == Cdp::Cdp1 {
+            self.run.launched.entry(self.block.linear).or_default().push(node);
         }
         let depth = self.machine.graph.depth(self.run.id);
         self.machine.submitted(depth);

@@ -246,6 +246,24 @@ impl Races {
         }
     }
 
+    /// Whether a thread knows of a launch that its block made: it made it, or the one that did has met it since.
+    pub(super) fn is_known(launch: &Point, at: Where, me: &Sync) -> bool {
+        launch.thread == me.thread
+            || launch.epoch < at.epoch
+            || (launch.first == me.first
+                && me.lanes.as_ref().is_some_and(|lanes| {
+                    lanes.get((launch.thread - launch.first) as usize).is_some_and(|known| *known > launch.clock)
+                }))
+    }
+
+    /// A thread has waited for all that a node comes after, and all that is nested in it.
+    pub(super) fn joined(&mut self, node: NodeId, me: &mut Sync) {
+        let id = u32::try_from(self.locations.len()).unwrap_or(u32::MAX);
+        self.locations.push(Location::of_grid(node));
+        Arc::make_mut(&mut me.view).push((id, 1));
+        me.clock += 1;
+    }
+
     /// A barrier of a block: its threads know of each other all that was before, and share what they learnt. The caller counts epochs.
     pub(super) fn barrier<'s>(threads: impl Iterator<Item = &'s mut Sync>) {
         let mut threads: Vec<&mut Sync> = threads.collect();

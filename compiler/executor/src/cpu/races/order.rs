@@ -65,6 +65,11 @@ struct Also {
 }
 
 impl Location {
+    /// What is known to whoever comes after a node that does nothing itself.
+    pub(super) fn of_grid(node: NodeId) -> Self {
+        Self { len: 1, grids: vec![(0, node)], ..Self::default() }
+    }
+
     pub(super) const fn len(&self) -> u32 {
         self.len
     }
