@@ -11,7 +11,7 @@ ARCH  ?= sm_90
 TEST  := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bless check book bench-compile bench-size bench-flat bench-irregular nightly-layout nightly-trees fuzz clean
+.PHONY: help setup setup-cuda12 build demo test bless check book bench-compile bench-size bench-flat bench-irregular nightly-layout nightly-trees fuzz clean
 
 help: ## show this list
 	@echo 'cdpc, a compiler for GPU kernels that launch kernels'
@@ -22,6 +22,9 @@ help: ## show this list
 
 setup: ## install LLVM 22 and the CUDA 13 parts, where they are missing
 	@scripts/setup.sh
+
+setup-cuda12: ## fetch the parts of CUDA 12 that cubins for sm_70 need
+	@scripts/setup.sh cuda12
 
 build: setup ## build the compiler (target/release/cdpc)
 	$(CARGO) build --release --package cdpc

@@ -2,7 +2,8 @@
 # Installs what building and testing cdpc need, and nothing that is there already:
 #   - Debian packages: LLVM 22 as static libraries, and what it links with
 #   - the CUDA 13 toolkit's parts: an installed toolkit when there is one, else wheels unpacked into .cuda/
-#   - with `tests` as argument: a browser for the tests of pages, Chromium unless CDPC_BROWSER names one
+#   - with `tests` as argument: a browser for the tests of pages, Chromium unless CDPC_BROWSER names one; and what `cuda12` gets
+#   - with `cuda12` as argument: nvJitLink and libcudadevrt.a of CUDA 12, for cubins for sm_70, unpacked into .cuda/cu12
 # CDPC_SETUP_CUDA=wheels takes the wheels even where a toolkit is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -78,6 +79,22 @@ cuda() {
     cp "$list" "$stamp"
 }
 
+# The last toolkit with sm_70, beside the other one.
+cuda12() {
+    local list=scripts/cuda-12.9.txt stamp=.cuda/cu12/stamp
+    cmp -s "$list" "$stamp" && return
+    say "fetching nvJitLink and the device runtime of CUDA 12.9 into .cuda/cu12 (about 43 MB)"
+    rm -rf .cuda/cu12
+    mkdir -p .cuda/cu12/wheels
+    python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: -d .cuda/cu12/wheels -r "$list"
+    for wheel in .cuda/cu12/wheels/*.whl; do
+        python3 -m zipfile -e "$wheel" .cuda/cu12
+    done
+    rm -rf .cuda/cu12/wheels .cuda/cu12/*.dist-info
+    cp "$list" "$stamp"
+}
+
 need_rust
 debian_packages
 cuda
+[[ $goal == build ]] || cuda12

@@ -1,5 +1,6 @@
 //! A source through the front end: the same phases, in the same order, as the command line runs.
 
+use cdp_core::builtins::Cdp;
 use cdp_core::diag::Diagnostic;
 use cdp_core::diag::render::{HumanOptions, human};
 use cdp_core::ir::Module;
@@ -29,16 +30,17 @@ impl Outcome {
 }
 
 /// Parses, checks and lowers a source, and runs the passes before code generation on a copy. Imports are read relative to `folder`. A first line
-/// `// options: --launch-abi=v1` chooses the launch interface.
+/// `// options: --launch-abi=v1` chooses the launch interface, `--cdp=1` the dynamic parallelism.
 ///
 /// # Errors
 /// When the compiler made a module that its own verifier refuses.
 pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String> {
+    let options = CaseOptions::read(text)?;
     let mut sources = SourceMap::new();
     let file = sources.add(name, text);
     let mut read = |importer: &str, path: &str| read_import(folder, importer, path);
     let (trees, mut diagnostics) = imports::parse_all(&mut sources, file, &mut read);
-    let (program, found) = sema::check(&trees, &sources, sema::Options::default());
+    let (program, found) = sema::check(&trees, &sources, sema::Options { cdp: options.cdp, ..sema::Options::default() });
     diagnostics.extend(found);
     if diagnostics.has_errors() {
         return Ok(Outcome { sources, diagnostics: diagnostics.finish(), module: None });
@@ -59,19 +61,33 @@ pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String>
     pass::const_fold(&mut lowered);
     pass::simplify(&mut lowered);
     diagnostics.extend(pass::check_launch_hints(&lowered));
-    let (_, found) = pass::lower_launches(&mut lowered, &LaunchOptions { abi: launch_abi(text)?, ..LaunchOptions::default() });
+    let (_, found) = pass::lower_launches(&mut lowered, &LaunchOptions { abi: options.abi, ..LaunchOptions::default() });
     diagnostics.extend(found);
     verified(lowered)?;
     let module = (!diagnostics.has_errors()).then_some(module);
     Ok(Outcome { sources, diagnostics: diagnostics.finish(), module })
 }
 
-fn launch_abi(text: &str) -> Result<LaunchAbi, String> {
-    match text.lines().next().and_then(|line| line.strip_prefix("// options:")).map(str::trim) {
-        None => Ok(LaunchAbi::Auto),
-        Some("--launch-abi=v1") => Ok(LaunchAbi::V1),
-        Some("--launch-abi=v2") => Ok(LaunchAbi::V2),
-        Some(other) => Err(format!("`{other}` is no option of a case")),
+/// How a case is compiled, in the command line's words.
+#[derive(Default)]
+struct CaseOptions {
+    abi: LaunchAbi,
+    cdp: Cdp,
+}
+
+impl CaseOptions {
+    fn read(text: &str) -> Result<Self, String> {
+        let mut options = Self::default();
+        let words = text.lines().next().and_then(|line| line.strip_prefix("// options:")).unwrap_or_default();
+        for word in words.split_whitespace() {
+            match word {
+                "--launch-abi=v1" => options.abi = LaunchAbi::V1,
+                "--launch-abi=v2" => options.abi = LaunchAbi::V2,
+                "--cdp=1" => options.cdp = Cdp::Cdp1,
+                other => return Err(format!("`{other}` is no option of a case")),
+            }
+        }
+        Ok(options)
     }
 }
 

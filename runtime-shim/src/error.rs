@@ -149,15 +149,6 @@ pub enum Error {
         /// The target.
         arch: Arch,
     },
-    /// A toolkit that has no CDP1. `E0639`
-    Cdp1Toolkit {
-        /// Its version.
-        version: Version,
-        /// Its linker.
-        path: PathBuf,
-        /// What needs CDP1.
-        user: CdpUse,
-    },
     /// A file that cannot be linked. `E0637`
     Foreign {
         /// The file.
@@ -280,7 +271,6 @@ impl Error {
             Self::DeclarationDiffers { .. } => "E0634",
             Self::MixedCdp { .. } => "E0635",
             Self::Cdp1Arch { .. } => "E0636",
-            Self::Cdp1Toolkit { .. } => "E0639",
             Self::Foreign { .. } => "E0637",
             Self::HostCompiler { .. } => "E0638",
             Self::NoDriver => "E0701",
@@ -308,7 +298,6 @@ impl Error {
                 | Self::ComponentUnusable { .. }
                 | Self::NoDeviceRuntimeForArch { .. }
                 | Self::Cdp1Arch { .. }
-                | Self::Cdp1Toolkit { .. }
                 | Self::Io { .. }
                 | Self::HostCompiler { .. }
                 | Self::NoDriver
@@ -370,9 +359,6 @@ impl Error {
                 format!("`{}` is compiled for CDP1 and `{}` for CDP2, and no driver runs both together", cdp1.input, cdp2.input)
             }
             Self::Cdp1Arch { arch } => format!("{arch} has no CDP1"),
-            Self::Cdp1Toolkit { version, user, .. } => {
-                format!("`{}` is compiled for CDP1, and the toolkit is of CUDA {version}, which has none", user.input)
-            }
             Self::HostCompiler { program, .. } => {
                 format!("`{program}`, the host's C compiler, cannot compile the host half of the object")
             }
@@ -456,10 +442,6 @@ impl Error {
             Self::Cdp1Arch { .. } => {
                 vec!["`--cdp=1` is for sm_70 to sm_89; from sm_90 on no driver loads a module with CDP1".to_owned()]
             }
-            Self::Cdp1Toolkit { user, path, .. } => vec![
-                format!("`{}` needs `{}`, a function of CDP1", user.input, user.symbol),
-                format!("the linker is `{}`", path.display()),
-            ],
             Self::NoDeviceRuntimeForArch { library, .. } => vec![format!("the library is `{}`", library.display())],
             Self::LayoutDiffers { differences } | Self::DeclarationDiffers { differences } => {
                 differences.iter().map(Difference::table).collect()
@@ -479,6 +461,9 @@ impl Error {
     #[must_use]
     pub fn helps(&self) -> Vec<String> {
         let help = match self {
+            Self::UnsupportedArch { asked, toolkit: Some(_), .. } if matches!(asked.as_str(), "sm_70" | "sm_72") => {
+                "CUDA 12 is the last that has it: name such a toolkit with `--cuda DIR` or CDPC_CUDA (`make setup-cuda12` fetches one into .cuda/cu12), or stop at PTX, `--emit=ptx`"
+            }
             Self::ComponentMissing { .. } => {
                 "install a CUDA toolkit, run `make setup`, or name its folder with `--cuda DIR` or CDPC_CUDA; `cdpc doctor` shows the search"
             }
@@ -503,9 +488,6 @@ impl Error {
                 "compile both for CDP2: leave `--cdp=1` out, and `-DCUDA_FORCE_CDP1_IF_SUPPORTED` out of nvcc's command; or both for CDP1, with both"
             }
             Self::Cdp1Arch { .. } => "leave `--cdp=1` out, or choose one of those; `cdpc run --device cpu` needs no GPU",
-            Self::Cdp1Toolkit { .. } => {
-                "name a toolkit of CUDA 12 with `--cuda DIR` or CDPC_CUDA, or run `make setup-cdp1`; `--emit=ptx` needs none"
-            }
             Self::NoDeviceRuntimeForArch { .. } => "choose another architecture, or a toolkit whose libcudadevrt.a covers it",
             Self::LayoutDiffers { .. } | Self::Assembler { .. } => {
                 "this is a fault of the compiler: please report it with the PTX"

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use cdp_core::pass::MergeOptions;
 use cdp_core::rules::{Level, Levels, lints};
 use cdp_executor::cpu::{CpuOptions, Schedule};
-use cdp_runtime::toolkit::Release;
 use cdp_runtime::{Arch, Search};
 use clap::ValueEnum as _;
 
@@ -198,7 +197,7 @@ pub enum LaunchAbi {
 /// A version of CUDA Dynamic Parallelism.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Cdp {
-    /// CDP1: for GPUs below sm_90, with a toolkit of CUDA 12; device code can wait for its children
+    /// CDP1: for GPUs below sm_90; device code can wait for its children
     #[value(name = "1")]
     One,
     /// CDP2: tail and fire-and-forget launches
@@ -244,11 +243,6 @@ impl Compile {
         let default = if cdp1 { DEFAULT_ARCH_CDP1 } else { DEFAULT_ARCH };
         let arch: Arch = self.arch.as_deref().map_or(Ok(default), str::parse)?;
         if cdp1 { arch.check_cdp1() } else { Ok(arch) }
-    }
-
-    /// Where to search for the toolkit.
-    pub fn search(&self) -> Search {
-        self.toolkit.search().with_release(if self.meaning.cdp == Cdp::One { Release::Cuda12 } else { Release::Newest })
     }
 
     /// The arguments that make another process compile alike.

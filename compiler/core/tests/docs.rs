@@ -9,7 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Conversion, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, Register, RoundedOp,
+    AtomicOp, BarrierOp, CacheHint, Cdp, Conversion, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, Register, RoundedOp,
     Rounding, RuntimeFn, RuntimeParam, Side, TexelChoice, TextureOp, WarpOp, named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
@@ -73,7 +73,7 @@ fn examples(page: &str) -> Vec<Example> {
 }
 
 /// Everything that the front end says of a file.
-fn diagnostics(name: &str, text: &str) -> Vec<Diagnostic> {
+fn diagnostics(name: &str, text: &str, cdp: Cdp) -> Vec<Diagnostic> {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
     let (file, mut found) = syntax::parse(id, text);
@@ -82,7 +82,7 @@ fn diagnostics(name: &str, text: &str) -> Vec<Diagnostic> {
     }
     let mut levels = rules::Levels::new();
     levels.read(&file);
-    let (program, more) = sema::check(&[file], &sources, sema::Options::default());
+    let (program, more) = sema::check(&[file], &sources, sema::Options { cdp, ..sema::Options::default() });
     found.extend(more);
     if !found.has_errors() {
         let (module, more) = lower::lower(program, &LowerOptions::default());
@@ -100,15 +100,20 @@ fn diagnostics(name: &str, text: &str) -> Vec<Diagnostic> {
 fn check_example(place: &str, example: &Example) -> Option<String> {
     let mut words = example.info.split(',').skip(1);
     match words.next() {
+        Some("cdp1") => {
+            let found = diagnostics(place, &example.text, Cdp::Cdp1);
+            let list: Vec<String> = found.iter().map(|d| format!("{}: {}", d.code.id(), d.message)).collect();
+            (!list.is_empty()).then(|| format!("{place}: {}", list.join("; ")))
+        }
         // `run` is for `compiler/cdpc/tests/book`, and compiles as others do
         None | Some("run") => {
-            let found = diagnostics(place, &example.text);
+            let found = diagnostics(place, &example.text, Cdp::Cdp2);
             let list: Vec<String> = found.iter().map(|d| format!("{}: {}", d.code.id(), d.message)).collect();
             (!list.is_empty()).then(|| format!("{place}: {}", list.join("; ")))
         }
         Some("fail") => {
             let wanted: Vec<&str> = words.collect();
-            let mut codes: Vec<&str> = diagnostics(place, &example.text).iter().map(|d| d.code.id()).collect();
+            let mut codes: Vec<&str> = diagnostics(place, &example.text, Cdp::Cdp2).iter().map(|d| d.code.id()).collect();
             codes.dedup();
             (wanted != codes || codes.is_empty()).then(|| format!("{place}: has {codes:?}, the fence says {wanted:?}"))
         }
@@ -144,6 +149,9 @@ fn wrong_examples_are_found() {
     let example = |info: &str, text: &str| Example { line: 1, info: info.to_owned(), text: text.to_owned() };
     assert!(check_example("a", &example("cdp", "kernel k() { k(); }")).is_some());
     assert!(check_example("a", &example("cdp,fail,E0401", "kernel k() { k(); }")).is_none());
+    let waits = "kernel k() { cudaDeviceSynchronize(); }";
+    assert!(check_example("a", &example("cdp,cdp1", waits)).is_none() && check_example("a", &example("cdp", waits)).is_some());
+    assert!(check_example("a", &example("cdp,cdp1", "kernel k() { k(); }")).is_some());
     assert!(check_example("a", &example("cdp,fail", "kernel k() { k(); }")).is_some());
     assert!(check_example("a", &example("cdp,fail,E0401", "kernel k() {}")).is_some());
     assert!(check_example("a", &example("cdp,fragment", "let x = ;")).is_some());

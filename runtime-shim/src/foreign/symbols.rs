@@ -239,17 +239,6 @@ impl Table {
         }
     }
 
-    /// The first input that needs CDP1, in code for `arch`.
-    pub(crate) fn cdp1(&self, arch: Arch) -> Option<CdpUse> {
-        let taken = self.included();
-        let defined = names(&taken);
-        taken.iter().find_map(|input| {
-            let mut open = input.symbols.needed.iter().filter(|symbol| !defined.contains(symbol.as_str()));
-            let symbol = open.find(|symbol| Cdp::of(symbol, arch) == Some(Cdp::Cdp1))?;
-            Some(CdpUse { input: input.name.clone(), symbol: symbol.clone() })
-        })
-    }
-
     /// Who needs each of the symbols.
     pub(crate) fn missing(&self, symbols: Vec<String>) -> Vec<Missing> {
         let taken = self.included();

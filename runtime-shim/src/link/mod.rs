@@ -22,9 +22,6 @@ use api::{Api, Failure, Job, Kind};
 pub use log::{Gravity, PtxProblem};
 pub use registers::function_registers;
 
-/// The first toolkit without CDP1.
-const NO_CDP1: Version = Version::new(13, 0);
-
 /// Something to link.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
@@ -239,11 +236,6 @@ impl Linker {
         options.arch.check(self.version())?;
         let table = table(inputs, options.arch)?;
         table.check(options.arch)?;
-        if self.version() >= NO_CDP1
-            && let Some(user) = table.cdp1(options.arch)
-        {
-            return Err(Error::Cdp1Toolkit { version: self.version(), path: self.path.clone(), user });
-        }
         let lto = inputs.iter().any(|input| matches!(input, Input::Foreign(foreign) if foreign.needs_lto(options.arch)));
         // what LTO-IR needs cannot be seen
         let device_runtime = options.device_runtime || lto || table.needs_device_runtime();

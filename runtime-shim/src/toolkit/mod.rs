@@ -5,7 +5,7 @@
 //! 1. the folder given as an argument ([`Search::explicit`]);
 //! 2. the environment variables CDPC_CUDA, CUDA_HOME, CUDA_PATH, in this order; an empty one counts as unset;
 //! 3. `.cuda/nvidia/cu13` in the current folder and its parents, then beside the program and in the parents of its folder
-//!    (what `make setup` makes); where CUDA 12 is wanted ([`Release::Cuda12`]) `.cuda/cu12` before them (`make setup-cdp1`);
+//!    (what `make setup` makes);
 //! 4. `/usr/local/cuda`, `/usr/local/cuda-*` (highest version first), `/opt/cuda`, and where Debian's own package puts it;
 //! 5. for nvJitLink alone: the dynamic loader, by soname.
 //!
@@ -28,7 +28,7 @@ pub mod version;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-pub use places::{Origin, Place, Release, Search};
+pub use places::{Origin, Place, Search};
 
 /// A part of the toolkit that is of use here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -234,14 +234,7 @@ mod tests {
     }
 
     fn search(root: &Path) -> Search {
-        Search {
-            explicit: None,
-            variables: Vec::new(),
-            current_dir: None,
-            executable: None,
-            standard: vec![root.join("none")],
-            ..Search::default()
-        }
+        Search { explicit: None, variables: Vec::new(), current_dir: None, executable: None, standard: vec![root.join("none")] }
     }
 
     #[test]
@@ -304,7 +297,6 @@ mod tests {
             current_dir: Some(dir.path().join("work/a/b")),
             executable: Some(dir.path().join("prog/target/debug/cdpc")),
             standard: vec![dir.path().join("std")],
-            ..Search::default()
         };
         let at = |search: &Search| Toolkit::find_with(search).require(Component::CudaDevRt).unwrap().to_path_buf();
         assert_eq!(at(&search), dir.path().join("arg").join(lib));
@@ -314,11 +306,6 @@ mod tests {
         assert_eq!(at(&search), dir.path().join("var2").join(lib));
         search.variables.clear();
         assert_eq!(at(&search), dir.path().join("work/.cuda/nvidia/cu13").join(lib));
-        search.release = Release::Cuda12;
-        assert_eq!(at(&search), dir.path().join("work/.cuda/nvidia/cu13").join(lib));
-        touch(dir.path(), "prog/.cuda/cu12/nvidia/cuda_runtime/lib/libcudadevrt.a");
-        assert_eq!(at(&search), dir.path().join("prog/.cuda/cu12/nvidia/cuda_runtime").join(lib));
-        search.release = Release::Newest;
         search.current_dir = None;
         assert_eq!(at(&search), dir.path().join("prog/.cuda/nvidia/cu13").join(lib));
         search.executable = None;

@@ -113,16 +113,6 @@ const fn files(component: Component) -> &'static [&'static str] {
     }
 }
 
-/// Which toolkits are wanted most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Release {
-    /// The newest.
-    #[default]
-    Newest,
-    /// Those of CUDA 12, the last with CDP1. Others are taken for what no CUDA 12 has; a place that the user named comes first all the same.
-    Cuda12,
-}
-
 /// Where to search; made from the process's environment, or by hand.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
@@ -136,8 +126,6 @@ pub struct Search {
     pub executable: Option<PathBuf>,
     /// Roots of installed toolkits.
     pub standard: Vec<PathBuf>,
-    /// Which are wanted most.
-    pub release: Release,
 }
 
 impl Search {
@@ -151,7 +139,6 @@ impl Search {
             current_dir: std::env::current_dir().ok(),
             executable: std::env::current_exe().ok(),
             standard: standard_places(),
-            release: Release::Newest,
         }
     }
 
@@ -159,13 +146,6 @@ impl Search {
     #[must_use]
     pub fn with_explicit(mut self, folder: Option<PathBuf>) -> Self {
         self.explicit = folder;
-        self
-    }
-
-    /// The same for other toolkits than the newest.
-    #[must_use]
-    pub const fn with_release(mut self, release: Release) -> Self {
-        self.release = release;
         self
     }
 
@@ -184,30 +164,24 @@ impl Search {
         for (name, root) in &self.variables {
             add(Origin::Variable(name), root.clone());
         }
-        let cuda12 = self.release == Release::Cuda12;
-        let folders: &[&str] = if cuda12 { &[".cuda/cu12", ".cuda/nvidia/cu13"] } else { &[".cuda/nvidia/cu13"] };
-        let program = self.executable.as_deref().and_then(Path::parent);
-        for folder in folders {
-            for (origin, dir) in [(Origin::Project, self.current_dir.as_deref()), (Origin::Program, program)] {
-                dir.iter().flat_map(|dir| project_roots(dir, folder)).for_each(|root| add(origin, root));
-            }
+        for root in self.current_dir.iter().flat_map(|dir| project_roots(dir)) {
+            add(Origin::Project, root);
         }
-        let (first, rest): (Vec<_>, Vec<_>) = self.standard.iter().cloned().partition(|root| cuda12 && is_cuda12(root));
-        first.into_iter().chain(rest).for_each(|root| add(Origin::Standard, root));
+        for root in self.executable.iter().filter_map(|exe| exe.parent()).flat_map(project_roots) {
+            add(Origin::Program, root);
+        }
+        for root in &self.standard {
+            add(Origin::Standard, root.clone());
+        }
         places
     }
 }
 
-/// A folder in the `.cuda` of a folder and its ancestors; only where `.cuda` exists, but always the first, so that a report can name it.
-fn project_roots(dir: &Path, folder: &str) -> Vec<PathBuf> {
-    let mut roots = vec![dir.join(folder)];
-    roots.extend(dir.ancestors().skip(1).filter(|a| a.join(".cuda").is_dir()).map(|a| a.join(folder)));
+/// `.cuda/nvidia/cu13` of the folder and its ancestors; only where `.cuda` exists, but always the first, so that a report can name it.
+fn project_roots(dir: &Path) -> Vec<PathBuf> {
+    let mut roots = vec![dir.join(".cuda/nvidia/cu13")];
+    roots.extend(dir.ancestors().skip(1).filter(|a| a.join(".cuda").is_dir()).map(|a| a.join(".cuda/nvidia/cu13")));
     roots
-}
-
-/// Whether an installed toolkit is of CUDA 12, by its folder's name.
-fn is_cuda12(root: &Path) -> bool {
-    root.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda-12"))
 }
 
 fn standard_places() -> Vec<PathBuf> {

@@ -70,7 +70,11 @@ impl<'a> Build<'a> {
     /// An unknown architecture, an unreadable file, one that cannot be linked, the source's errors.
     pub fn begin(files: &[PathBuf], compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
         let arch = compile.arch()?;
-        let opening = cubin.then(|| Linker::open_in_background(compile.search()));
+        if compile.meaning.cdp == options::Cdp::One && compile.launch_merging == options::Switch::On {
+            return Err(Failure::usage("`--launch-merging=on` does not go with `--cdp=1`")
+                .note("merged launches are run by tail grids, which CDP1 has not"));
+        }
+        let opening = cubin.then(|| Linker::open_in_background(compile.toolkit.search()));
         let (source, objects) = input::program(files)?;
         let front = Front::new(input::read(&source)?, &compile.meaning, reporter)?;
         let objects = if cubin {
@@ -110,7 +114,7 @@ impl<'a> Build<'a> {
 
     /// The toolkit; searched at the first call.
     pub fn toolkit(&self) -> &Toolkit {
-        self.toolkit.get_or_init(|| Toolkit::find_with(&self.compile.search()))
+        self.toolkit.get_or_init(|| Toolkit::find_with(&self.compile.toolkit.search()))
     }
 
     /// The source, as it was named.

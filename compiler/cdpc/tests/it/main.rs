@@ -1,6 +1,7 @@
 //! The command line as its users meet it.
 //!
 //! - `cli`: exit codes, bad input, artefacts, formats
+//! - `cdp1`: `--cdp=1`
 //! - `irregular`: the benchmarks of launch merging
 //! - `link`: programs and what nvcc made
 //! - `lints`: levels of lints, `check --fix`
@@ -13,6 +14,7 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod common;
 
+mod cdp1;
 mod cli;
 mod executor;
 mod irregular;

@@ -21,7 +21,7 @@ pub enum Side {
 /// Which dynamic parallelism device code is compiled for: the two have different symbols, and no driver runs both together (cdp2 rules R22, R27).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cdp {
-    /// That of GPUs below sm_90 and toolkits up to CUDA 12: device code can wait for children, and has no tail and fire-and-forget streams.
+    /// That of GPUs below sm_90: device code can wait for children, and has no tail and fire-and-forget streams.
     Cdp1,
     /// That of the CUDA programming guide 4.18.
     #[default]

@@ -177,7 +177,6 @@ codes! {
     E0636 "this architecture has no CDP1";
     E0637 "file that cannot be linked";
     E0638 "host compiler is missing or fails";
-    E0639 "CDP1 needs a toolkit of CUDA 12";
 
     // 07: run time
     E0701 "no CUDA driver";

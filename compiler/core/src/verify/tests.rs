@@ -155,7 +155,7 @@ fn wrong_statements_are_told() {
         ("runtime cudaGetParameterBufferV2(%vp#18, %n#23, %n#23, u32 0)", "cudaGetParameterBufferV2 needs a kernel's address"),
         ("runtime cudaStreamDestroy(%i#1)", "cudaStreamDestroy is given i32 for Value(TypeId(16))"),
         ("printf \"%f\"(%f#4)", "f32 is printed without promotion"),
-        ("runtime cudaDeviceSynchronize()", "cudaDeviceSynchronize stands in device code"),
+        ("runtime cudaDeviceReset()", "cudaDeviceReset stands in device code"),
         ("%p#0 = allocate f32, %w#15", "the allocation of a buffer stands in device code"),
         ("call &h#2()", "device code calls host function h"),
     ] {

@@ -453,7 +453,7 @@ impl Machine {
                 (kernel.map_or_else(String::new, |code| code.name.clone()), self.graph.block_size(node))
             };
             let place = self.place_in_memory(race.access());
-            let diagnostic = race.diagnostic(&self.program, name, &place);
+            let diagnostic = race.diagnostic(&self.program, name, &place, self.cdp());
             let diagnostic = race.nodes().into_iter().fold(diagnostic, |diagnostic, node| self.with_launches(node, diagnostic));
             self.diagnostics.push(diagnostic);
         }

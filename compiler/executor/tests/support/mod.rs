@@ -3,6 +3,7 @@
 
 pub mod trees;
 
+use cdp_core::builtins::Cdp;
 use cdp_core::diag::render::{HumanOptions, human};
 use cdp_core::ir::Module;
 use cdp_core::lower::{LowerOptions, lower};
@@ -17,6 +18,7 @@ pub struct Compiled {
     pub sources: SourceMap,
     pub module: Module,
     pub program: Arc<Program>,
+    pub cdp: Cdp,
 }
 
 /// What a run came to.
@@ -27,7 +29,7 @@ pub struct Ran {
     pub steps: u64,
 }
 
-/// Compiles a text that must be right.
+/// Compiles a text that must be right; one that starts with `// options: --cdp=1` for CDP1.
 pub fn compile(text: &str) -> Compiled {
     compile_files(&[("test.cdp".to_owned(), text.to_owned())]).unwrap_or_else(|rendering| panic!("{rendering}"))
 }
@@ -62,7 +64,9 @@ fn compile_files(files: &[(String, String)]) -> Result<Compiled, String> {
         diagnostics.extend(found);
         trees.push(tree);
     }
-    let (program, found) = sema::check(&trees, &sources, sema::Options::default());
+    let cdp1 = files.first().is_some_and(|(_, text)| text.starts_with("// options: --cdp=1"));
+    let cdp = if cdp1 { Cdp::Cdp1 } else { Cdp::Cdp2 };
+    let (program, found) = sema::check(&trees, &sources, sema::Options { cdp, ..sema::Options::default() });
     diagnostics.extend(found);
     let lowered = (!diagnostics.has_errors()).then(|| lower(program, &LowerOptions::default()));
     let module = match lowered {
@@ -79,7 +83,7 @@ fn compile_files(files: &[(String, String)]) -> Result<Compiled, String> {
     }
     verify::verify(&module).unwrap();
     let program = Arc::new(Program::new(&module));
-    Ok(Compiled { sources, module, program })
+    Ok(Compiled { sources, module, program, cdp })
 }
 
 impl Compiled {
@@ -90,8 +94,10 @@ impl Compiled {
 
     /// The same in another order.
     pub fn run_scheduled(&self, entry: &str, max_steps: Option<u64>, schedule: Schedule, races: bool) -> Ran {
-        let mut device =
-            CpuDevice::new(Arc::clone(&self.program), CpuOptions { max_steps, schedule, races, ..CpuOptions::default() });
+        let mut device = CpuDevice::new(
+            Arc::clone(&self.program),
+            CpuOptions { max_steps, schedule, races, cdp: self.cdp, ..CpuOptions::default() },
+        );
         let mut output = Vec::new();
         let mut host = HostProgram::new(&self.program, &mut device, &mut output, Options::default());
         let test = self.program.tests().find(|(_, name)| *name == entry).map(|(id, _)| id);

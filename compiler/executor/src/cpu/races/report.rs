@@ -6,7 +6,7 @@ use crate::cpu::graph::{Graph, NodeId};
 use crate::cpu::machine::triple;
 use crate::fault::{Access, Allocation, FREE_LATER, bytes};
 use crate::program::Program;
-use cdp_core::builtins::RuntimeFn;
+use cdp_core::builtins::{Cdp, RuntimeFn};
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::source::Span;
 
@@ -159,8 +159,12 @@ impl Kind {
 
 impl Relation {
     /// The edge that is missing, and the section of the guide about it.
-    const fn help(self) -> (&'static str, &'static str) {
+    const fn help(self, cdp: Cdp) -> (&'static str, &'static str) {
         match self {
+            Self::ReadAfterLaunch | Self::WriteAfterLaunch if matches!(cdp, Cdp::Cdp1) => (
+                "wait for the child before: `cudaDeviceSynchronize()`, whose result says whether it did; other threads of the block need a `__syncthreads()` behind it",
+                "the page of the book on CDP1",
+            ),
             Self::SameBlock => (
                 "put `__syncthreads()` between the two, or let one thread do both",
                 "CUDA programming guide, section 5.4.4, on barriers of a block",
@@ -224,6 +228,7 @@ impl Race {
         program: &Program,
         name: impl Fn(NodeId) -> (String, [u32; 3]),
         memory: &str,
+        cdp: Cdp,
     ) -> Diagnostic {
         let who = |party: &Party| {
             let (kernel, size) = name(party.node);
@@ -251,7 +256,7 @@ impl Race {
         if self.later.kind == Kind::Cached && self.earlier.node == self.later.node {
             return self.stale(earlier, later, who, memory);
         }
-        let (help, guide) = self.relation.help();
+        let (help, guide) = self.relation.help(cdp);
         let message = format!("{} and {} of the same memory race", self.earlier.kind.noun(), self.later.kind.noun());
         let done = |party: &Party| format!("{} here by {}", party.kind.done(), who(party));
         Diagnostic::new(Code::E0740, later, message)
