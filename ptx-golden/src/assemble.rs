@@ -1,5 +1,6 @@
 //! ptxas over a PTX, for several architectures.
 
+use cdp_core::builtins::Cdp;
 use cdp_core::types::layout::PointerWidth;
 use cdp_runtime::Toolkit;
 use cdp_runtime::toolkit::Component;
@@ -17,12 +18,19 @@ fn number(arch: &str) -> u32 {
 const NO_32_BITS: [&str; 2] = ["32-Bit compilation is no longer supported", "32-Bit ABI"];
 
 /// Assembles a PTX, as relocatable code, for every architecture that is not older than its own. Of addresses of 32 bits ptxas must say that it
-/// knows them no more, and nothing else.
+/// knows them no more, and nothing else; from sm_90 on it must refuse a module for CDP1, which has to wait for children.
 ///
 /// # Errors
 /// When there is no ptxas, or it refuses the PTX: its own words.
-pub fn assemble(name: &str, ptx: &str, target: &str, width: PointerWidth) -> Result<(), String> {
+pub fn assemble(name: &str, ptx: &str, target: &str, width: PointerWidth, cdp: Cdp) -> Result<(), String> {
     for arch in ARCHS.into_iter().filter(|arch| number(arch) >= number(target)) {
+        if cdp == Cdp::Cdp1 && number(arch) >= 90 {
+            let (succeeded, log) = ptxas(name, ptx, arch)?;
+            if succeeded || !log.contains("Unsupported Function 'cudaDeviceSynchronize'") {
+                return Err(format!("ptxas -arch={arch} was expected to refuse CDP1's waiting:\n{log}\n{ptx}"));
+            }
+            continue;
+        }
         let (succeeded, log) = ptxas(name, ptx, arch)?;
         if width == PointerWidth::W32 {
             if NO_32_BITS.iter().any(|words| log.contains(words)) && !log.contains("error") {

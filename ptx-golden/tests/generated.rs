@@ -19,7 +19,7 @@ fn generated_programs_are_assembled() {
         let options = Options::read(words).unwrap();
         let case = Case { name: format!("generated{start}"), text, options };
         let ptx = ptx(&case).unwrap_or_else(|error| panic!("programs from {start} with `{words}`: {error}"));
-        assemble(&case.name, &ptx, options.target.name(), options.width)
+        assemble(&case.name, &ptx, options.target.name(), options.width, options.cdp)
             .unwrap_or_else(|error| panic!("programs from {start} with `{words}`: {}", error.get(..4_000).unwrap_or(&error)));
     }
 }

@@ -45,7 +45,7 @@ fn is_golden(case: &Case) -> Result<(), String> {
 }
 
 fn is_assembled(case: &Case) -> Result<(), String> {
-    assemble(&case.name, &ptx(case)?, case.options.target.name(), case.options.width)
+    assemble(&case.name, &ptx(case)?, case.options.target.name(), case.options.width, case.options.cdp)
 }
 
 /// Every snapshot belongs to a case.

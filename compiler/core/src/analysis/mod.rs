@@ -35,11 +35,13 @@ pub(crate) mod testing;
 pub mod uniformity;
 pub mod values;
 
-use crate::ir::{BlockId, Function, FunctionId, Module, Operand, Statement, Terminator};
+use crate::builtins::RuntimeFn;
+use crate::ir::{BlockId, Function, FunctionId, Module, Operand, Statement, StatementKind, Terminator};
 use crate::verify::ModuleInfo;
 use control::Control;
 use extent::Extents;
 use graph::{Components, call_graph, components};
+use std::collections::HashSet;
 use values::{Point, ValueId, Values};
 
 /// A function with its control flow and its values.
@@ -70,6 +72,31 @@ pub struct Program<'m> {
     pub descent: Components,
     /// How kernels are launched.
     pub extents: Extents,
+    /// Functions of device code that wait for children (`cudaDeviceSynchronize`, of CDP1), or call one that does.
+    pub waits: HashSet<FunctionId>,
+}
+
+/// Functions of device code that wait for children, or call one that does.
+fn waits(module: &Module, info: &ModuleInfo, calls: &Components) -> HashSet<FunctionId> {
+    let is_wait =
+        |statement: &Statement| matches!(statement.kind, StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. });
+    let waits = |function: &Function| function.blocks.iter().flat_map(|block| &block.statements).any(is_wait);
+    let on_device = module.functions().filter(|(id, _)| info.is_on_device(*id));
+    let mut found: HashSet<FunctionId> = on_device.filter(|(_, function)| waits(function)).map(|(id, _)| id).collect();
+    if found.is_empty() {
+        return found;
+    }
+    // callees come first; of functions that call each other all do where one does
+    for component in &calls.order {
+        let ids = || component.iter().map(|index| FunctionId(u32::try_from(*index).unwrap_or(u32::MAX)));
+        let calls_one = |id: FunctionId| {
+            info.functions.get(id.index()).is_some_and(|function| function.callees.iter().any(|callee| found.contains(callee)))
+        };
+        if ids().any(|id| found.contains(&id) || calls_one(id)) {
+            found.extend(ids());
+        }
+    }
+    found
 }
 
 impl<'m> Program<'m> {
@@ -84,11 +111,14 @@ impl<'m> Program<'m> {
                 Body { id, function, control, values }
             })
             .collect();
+        let (info, calls) = (ModuleInfo::new(module), components(&call_graph(module, false)));
+        let waits = waits(module, &info, &calls);
         Self {
             module,
-            info: ModuleInfo::new(module),
+            info,
             bodies,
-            calls: components(&call_graph(module, false)),
+            calls,
+            waits,
             descent: components(&call_graph(module, true)),
             extents: Extents::new(module),
         }

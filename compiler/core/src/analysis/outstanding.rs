@@ -2,7 +2,8 @@
 //!
 //! Nothing that a thread does ends a child (R3): a launch stays outstanding until the grid ends, but where its result says that it failed. Copies and
 //! fills of the runtime, and calls of functions that launch, count as launches. A `cudaDeviceSynchronize` in device code, which only CDP1 has, ends
-//! them all.
+//! them all, itself or in a function that is called. Since one thread may wait for all of its block, a barrier of the block does so, too, in a
+//! program that waits anywhere.
 
 use super::constants::Constants;
 use super::dataflow::{Bits, Meet, forward};
@@ -10,11 +11,11 @@ use super::effects::{Effect, Effects};
 use super::provenance::Provenance;
 use super::values::{Definition, Point, ValueId};
 use super::{Body, Program};
-use crate::builtins::{RuntimeFn, STREAM_TAIL_LAUNCH};
-use crate::ir::{BinaryOp, BlockId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
+use crate::builtins::{BarrierOp, RuntimeFn, STREAM_TAIL_LAUNCH};
+use crate::ir::{BinaryOp, BlockId, FunctionId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
 use crate::source::Span;
 use crate::types::TypeTable;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A statement that starts children, or operations in a stream.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub struct Outstanding {
     /// By place: which of the starts is there.
     places: HashMap<Point, usize>,
     at: Vec<Bits>,
+    /// Functions that wait for children, or call one that does.
+    waits: HashSet<FunctionId>,
 }
 
 impl Outstanding {
@@ -50,7 +53,7 @@ impl Outstanding {
         constants: &Constants,
         body: &Body<'_>,
     ) -> Self {
-        let mut outstanding = Self::default();
+        let mut outstanding = Self { waits: program.waits.clone(), ..Self::default() };
         for (point, statement) in body.statements() {
             let is_start = match &statement.kind {
                 StatementKind::Launch(_) => true,
@@ -109,8 +112,13 @@ impl Outstanding {
     }
 
     fn step(&self, body: &Body<'_>, point: Point, set: &mut Bits) {
-        if let Some(StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. }) = body.statement(point).map(|s| &s.kind)
-        {
+        let waits = match body.statement(point).map(|statement| &statement.kind) {
+            Some(StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. }) => true,
+            Some(StatementKind::Call { function, .. }) => self.waits.contains(function),
+            Some(StatementKind::Barrier { op, .. }) => *op != BarrierOp::Warp && !self.waits.is_empty(),
+            _ => false,
+        };
+        if waits {
             set.clear();
         }
         if let Some(member) = self.places.get(&point) {
@@ -209,11 +217,14 @@ mod tests {
 
     /// How many launches are outstanding at each call of `see`, in order of the source.
     fn outstanding(text: &str) -> Vec<usize> {
-        let module = module(&format!(
-            "kernel c(x: *global i32) {{ x[0] = 1; }} @noinline fn see() {{}}
+        let module = module(
+            &format!(
+            "// --cdp=1\n@noinline fn settle() {{ SETTLE }} kernel c(x: *global i32) {{ x[0] = 1; }} @noinline fn see() {{}}
              fn start(x: *global i32) -> cudaError_t {{ return c<<<1, 1>>>(x); }}
              kernel k(x: *global i32, n: i32) {{ {text} }}"
-        ));
+        )
+            .replace("SETTLE", if text.contains("settle()") { "cudaDeviceSynchronize();" } else { "" }),
+        );
         let program = Program::new(&module);
         let provenance = Provenance::new(&program);
         let effects = Effects::new(&program, &provenance);
@@ -247,6 +258,13 @@ mod tests {
     #[test]
     fn a_loop_s_child_is_there_in_the_next_round() {
         assert_eq!(outstanding("for i in 0..n { see(); c<<<1, 1>>>(x); } see();"), [1, 1]);
+    }
+
+    #[test]
+    fn waiting_ends_them() {
+        assert_eq!(outstanding("c<<<1, 1>>>(x); see(); cudaDeviceSynchronize(); see(); c<<<1, 1>>>(x); see();"), [1, 0, 1]);
+        assert_eq!(outstanding("c<<<1, 1>>>(x); if n > 3 { cudaDeviceSynchronize(); } see(); __syncthreads(); see();"), [1, 0]);
+        assert_eq!(outstanding("c<<<1, 1>>>(x); settle(); see();"), [0]);
     }
 
     #[test]

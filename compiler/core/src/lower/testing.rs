@@ -1,18 +1,20 @@
 //! Helpers for the tests of lowering and of the passes: from source text to a verified module.
 
 use super::{LowerOptions, lower};
+use crate::builtins::Cdp;
 use crate::diag::Diagnostics;
 use crate::ir::{Function, Module, Rvalue, StatementKind};
 use crate::sema;
 use crate::source::SourceMap;
 use crate::syntax::parse;
 
-/// The module of a source text, and what lowering reports; or why the front end refuses the text.
+/// The module of a source text, for CDP1 where its first line says `// --cdp=1`, and what lowering reports; or why the front end refuses the text.
 fn front_end(text: &str, fmad: bool) -> Result<(Module, Diagnostics), String> {
     let mut sources = SourceMap::new();
     let file = sources.add("test.cdp", text);
     let (tree, mut diagnostics) = parse(file, text);
-    let (program, checked) = sema::check(&[tree], &sources, sema::Options { fmad, ..sema::Options::default() });
+    let cdp = if text.starts_with("// --cdp=1\n") { Cdp::Cdp1 } else { Cdp::Cdp2 };
+    let (program, checked) = sema::check(&[tree], &sources, sema::Options { fmad, cdp });
     diagnostics.extend(checked);
     if diagnostics.has_errors() {
         let shown = diagnostics.finish().into_iter().map(|d| format!("{} {} at {:?}", d.code.id(), d.message, d.primary.span));

@@ -72,9 +72,13 @@ impl Body<'_, '_> {
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
             RuntimeFn::StreamSynchronize | RuntimeFn::EventSynchronize => {
+                let help = match self.checker.options.cdp {
+                    Cdp::Cdp1 => "wait for all that the block has launched: `cudaDeviceSynchronize()`",
+                    Cdp::Cdp2 => "order streams with events, and consume results in a tail launch",
+                };
                 let diagnostic = Diagnostic::new(Code::E0405, span, "device code cannot wait for a stream or an event")
                     .label("no such call in a kernel")
-                    .help("order streams with events, and consume results in a tail launch")
+                    .help(help)
                     .note("CUDA programming guide 4.18.4.2.2, 4.18.4.2.3");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
