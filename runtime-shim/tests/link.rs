@@ -76,7 +76,7 @@ fn an_architecture_the_toolkit_lacks_is_refused_with_the_list() {
     for arch in newest_only {
         let error = arch.check(Version::new(12, 0)).unwrap_err();
         assert_eq!(error.code(), "E0622");
-        assert!(error.to_string().contains("nvJitLink 12.0 supports sm_75, sm_80"), "{error}");
+        assert!(error.to_string().contains("nvJitLink 12.0 supports sm_70, sm_72, sm_75, sm_80"), "{error}");
     }
 }
 
