@@ -126,6 +126,28 @@ pub const CLASSES: &[Class] = &[
         Never("where two pointers point is known when it runs"),
     ),
     class("waiting for a child, or for a tail of one's own", "others/waiting_for_a_child", Same("W0408")),
+    class(
+        "another block's shared memory before it starts",
+        "clusters/before_the_block_starts",
+        Never("which block's memory is meant is known when it runs"),
+    ),
+    class(
+        "another block's shared memory after its end",
+        "clusters/after_the_block_ended",
+        Never("which block's memory is meant is known when it runs"),
+    ),
+    class(
+        "blocks of a cluster without its barrier",
+        "clusters/shared_memory_without_a_barrier",
+        Never("which threads touch the same bytes is known when it runs"),
+    ),
+    class("a block that the cluster has not", "clusters/rank_beyond_the_cluster", Never("a rank is known when it runs")),
+    class("barrier of a cluster that a block does not reach", "clusters/barrier_of_half_a_cluster", Same("W0407")),
+    class(
+        "half of a cluster's barrier out of turn",
+        "clusters/arriving_twice",
+        Never("how often a thread comes there is known when it runs"),
+    ),
     class("signed overflow", "others/signed_overflow", InSight("W0203", "lints/signed_overflow")),
     class("division by zero", "others/division_by_zero", InSight("W0201", "lints/division_by_zero")),
     class("shift by the width or more", "others/shift_by_the_width", InSight("W0202", "lints/shift_too_far")),

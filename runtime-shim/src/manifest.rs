@@ -52,6 +52,9 @@ pub struct Kernel {
     /// Fewest blocks a multiprocessor should hold, from `@launch_bounds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_blocks: Option<u32>,
+    /// Blocks of a cluster along x, y and z, from `@cluster`; a grid is a multiple of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
     /// Whether it, or a function that it calls, uses dynamic shared memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dynamic_shared: bool,

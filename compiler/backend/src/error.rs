@@ -68,7 +68,11 @@ impl Error {
                     .help("another symbol can be given by `@export(\"symbol\")`"),
             ),
             Self::Unsupported { span, needs, .. } => {
-                Some(Diagnostic::new(Code::E0602, *span, self.to_string()).label(format!("needs {needs}")))
+                let diagnostic = Diagnostic::new(Code::E0602, *span, self.to_string()).label(format!("needs {needs}"));
+                let arch = needs.split('`').nth(1).filter(|arch| arch.starts_with("sm_"));
+                Some(
+                    arch.map_or(diagnostic.clone(), |arch| diagnostic.help(format!("compile for such a GPU: `--arch={arch}`"))),
+                )
             }
             Self::Libdevice { .. } | Self::Malformed { .. } | Self::Llvm(_) => None,
         }

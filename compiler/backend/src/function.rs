@@ -279,7 +279,7 @@ impl<'c> Emit<'_, '_, 'c> {
                 self.atomic(*dst, *op, *scope, pointer, operands, span)
             }
             StatementKind::Barrier { dst, op, operand } => self.barrier(*dst, *op, operand.as_ref(), span),
-            StatementKind::Fence { scope } => self.fence(*scope),
+            StatementKind::Fence { scope } => self.fence(*scope, span),
             StatementKind::Deinit { .. } => Ok(()),
             StatementKind::Warp { dst, op, args } => self.warp(*dst, *op, args, span),
             StatementKind::Texture { dst, op, args } => self.texture(*dst, *op, args, span),

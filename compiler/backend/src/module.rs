@@ -124,6 +124,19 @@ impl<'a, 'c> Emitter<'a, 'c> {
         Err(Error::Malformed { what: what.into(), span })
     }
 
+    /// Whether a generic address may be in the shared memory of another block.
+    pub const fn maps_shared(&self) -> bool {
+        self.plan.maps_shared
+    }
+
+    /// Refuses what has to do with clusters of blocks where the GPU has none (PTX ISA: `.reqnctapercluster` and its kin need `sm_90`).
+    pub fn needs_clusters(&self, what: &str, span: Span) -> Result<(), Error> {
+        if self.options.target.capability() >= 90 {
+            return Ok(());
+        }
+        Err(Error::Unsupported { what: what.to_owned(), needs: "`sm_90` or newer".to_owned(), span })
+    }
+
     /// The function that this one was declared as.
     pub fn function(&self, id: FunctionId, span: Span) -> Result<&Declared<'c>, Error> {
         self.functions.get(&id).map_or_else(|| self.malformed("a function that is not emitted", span), Ok)
@@ -244,6 +257,10 @@ impl<'a, 'c> Emitter<'a, 'c> {
         })?;
         if kernel && let Some((threads, blocks)) = function.launch_bounds {
             self.builder.set_launch_bounds(declared, threads, blocks);
+        }
+        if kernel && let Some(cluster) = function.cluster {
+            self.needs_clusters("`@cluster`", function.span)?;
+            self.builder.set_cluster(declared, cluster);
         }
         if defined && !kernel {
             self.builder.set_inline(

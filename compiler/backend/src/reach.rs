@@ -1,5 +1,6 @@
 //! What is emitted: what kernels and exported functions reach.
 
+use cdp_core::builtins::BarrierOp;
 use cdp_core::ir::{
     BlockId, Function, FunctionId, GlobalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind,
     TerminatorKind,
@@ -17,6 +18,8 @@ pub struct Plan {
     pub globals: BTreeSet<GlobalId>,
     /// Whether somewhere a pointer to what may not be written becomes one to what may, so that `const` says nothing.
     pub casts_const_away: bool,
+    /// Whether a block reaches the shared memory of others of its cluster.
+    pub maps_shared: bool,
 }
 
 impl Plan {
@@ -26,10 +29,18 @@ impl Plan {
     }
 
     /// The lowest PTX version (major * 10 + minor) that the contents need: 8.1 for parameters of more than 4 KiB (PTX ISA, "Kernel
-    /// Function Parameters"); 0 for any.
+    /// Function Parameters"), 8.0 for arriving relaxed at the barrier of a cluster (`barrier.cluster`); 0 for any.
     pub fn ptx_version(&self, module: &Module, width: PointerWidth) -> u32 {
         let large = self.kernels(module).any(|kernel| module.types.params_layout(kernel.param_types(), width).size > 4096);
-        if large { 81 } else { 0 }
+        let relaxed =
+            |statement: &StatementKind| matches!(statement, StatementKind::Barrier { op: BarrierOp::ClusterArriveRelaxed, .. });
+        let mut functions = self.functions.iter().filter_map(|id| module.function(*id));
+        let relaxed = functions.any(|f| f.blocks.iter().flat_map(|block| &block.statements).any(|s| relaxed(&s.kind)));
+        match (large, relaxed) {
+            (true, _) => 81,
+            (false, true) => 80,
+            (false, false) => 0,
+        }
     }
 }
 
@@ -102,6 +113,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn statement(&mut self, kind: &StatementKind) {
         if let StatementKind::Assign { dst, value } = kind {
+            self.plan.maps_shared |= matches!(value, Rvalue::MapSharedRank(..));
             let to = self.module.types.pointee(self.function.local_type(*dst));
             if let (Rvalue::Cast(_, from), Some((_, _, false))) = (value, to) {
                 let from = self.module.types.pointee(self.module.operand_type(self.function, from));

@@ -161,8 +161,8 @@ pub fn operands(kind: &StatementKind) -> Vec<&Operand> {
 
 fn rvalue_operands(value: &Rvalue) -> Vec<&Operand> {
     match value {
-        Rvalue::Use(a) | Rvalue::Unary(_, a) | Rvalue::Cast(_, a) | Rvalue::Extract(a, _) => vec![a],
-        Rvalue::Binary(_, a, b) | Rvalue::Offset(a, b) | Rvalue::Distance(a, b) => vec![a, b],
+        Rvalue::Use(a) | Rvalue::Unary(_, a) | Rvalue::Cast(_, a) | Rvalue::Extract(a, _) | Rvalue::SharedRank(a) => vec![a],
+        Rvalue::Binary(_, a, b) | Rvalue::Offset(a, b) | Rvalue::Distance(a, b) | Rvalue::MapSharedRank(a, b) => vec![a, b],
         Rvalue::Select(a, b, c) => vec![a, b, c],
         Rvalue::Aggregate(all) | Rvalue::Intrinsic(_, all) => all.iter().collect(),
         Rvalue::AddressOf(_) | Rvalue::Register(_) => Vec::new(),

@@ -36,6 +36,15 @@ impl<'c> Emit<'_, '_, 'c> {
                 self.same_space(ty, self.body.index(self.value(pointer, span)?, index, stride)?)
             }
             Rvalue::Distance(a, b) => self.distance(a, b, span),
+            Rvalue::MapSharedRank(pointer, rank) => {
+                emitter.needs_clusters("`__cluster_map_shared_rank`", span)?;
+                let (pointer, rank) = (self.value(pointer, span)?, self.value(rank, span)?);
+                self.same_space(ty, self.body.map_shared_rank(pointer, rank)?)
+            }
+            Rvalue::SharedRank(pointer) => {
+                emitter.needs_clusters("`__cluster_query_shared_rank`", span)?;
+                Ok(self.body.shared_rank(self.value(pointer, span)?)?)
+            }
             Rvalue::Aggregate(operands) => {
                 let mut vector = emitter.builder.zero(emitter.register_type(ty, span)?);
                 for (index, operand) in (0u32..).zip(operands) {
@@ -53,7 +62,13 @@ impl<'c> Emit<'_, '_, 'c> {
                     _ => Ok(self.body.extract(self.value(operand, span)?, *index)?),
                 }
             }
-            Rvalue::Register(register) => Ok(self.body.register(special(*register))?),
+            Rvalue::Register(register) => {
+                if register.is_of_cluster() {
+                    let name = register.name().split('.').next().unwrap_or_default();
+                    emitter.needs_clusters(&format!("`{name}`"), span)?;
+                }
+                Ok(self.body.register(special(*register))?)
+            }
             Rvalue::Intrinsic(intrinsic, args) => self.intrinsic(*intrinsic, args, span),
         }
     }
@@ -187,5 +202,20 @@ const fn special(register: Register) -> SpecialRegister {
         Register::Clock64 => SpecialRegister::Clock64,
         Register::GlobalTimer => SpecialRegister::GlobalTimer,
         Register::GridId => SpecialRegister::GridId,
+        Register::ClusterDimX => SpecialRegister::ClusterNctaidX,
+        Register::ClusterDimY => SpecialRegister::ClusterNctaidY,
+        Register::ClusterDimZ => SpecialRegister::ClusterNctaidZ,
+        Register::ClusterIdxX => SpecialRegister::ClusteridX,
+        Register::ClusterIdxY => SpecialRegister::ClusteridY,
+        Register::ClusterIdxZ => SpecialRegister::ClusteridZ,
+        Register::ClusterBlockIdxX => SpecialRegister::ClusterCtaidX,
+        Register::ClusterBlockIdxY => SpecialRegister::ClusterCtaidY,
+        Register::ClusterBlockIdxZ => SpecialRegister::ClusterCtaidZ,
+        Register::ClusterGridDimX => SpecialRegister::NclusteridX,
+        Register::ClusterGridDimY => SpecialRegister::NclusteridY,
+        Register::ClusterGridDimZ => SpecialRegister::NclusteridZ,
+        Register::ClusterBlockRank => SpecialRegister::ClusterCtarank,
+        Register::ClusterSize => SpecialRegister::ClusterNctarank,
+        Register::ClusterSpecified => SpecialRegister::IsExplicitCluster,
     }
 }

@@ -277,6 +277,7 @@ impl Device for GpuDevice {
             ptx_version: int(found.ptx_version),
             binary_version: int(found.binary_version),
             max_dynamic_shared: int(found.max_dynamic_shared),
+            cluster: found.cluster,
         })
     }
 

@@ -15,13 +15,16 @@ const NOT_GOLDEN: &[&str] = &[];
 const NOT_SHOWN: &[&str] = &[];
 
 /// What no table has.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 12] = [
     "printf",
     "assert",
     "__ldg",
     "__threadfence",
     "__threadfence_block",
+    "__threadfence_cluster",
     "__threadfence_system",
+    "__cluster_map_shared_rank",
+    "__cluster_query_shared_rank",
     "make_cudaPos",
     "make_cudaExtent",
     "make_cudaPitchedPtr",
@@ -53,7 +56,12 @@ fn builtins() -> Vec<(String, bool)> {
     all.extend(WarpOp::ALL.into_iter().map(|op| device(op.name())));
     all.extend(CacheHint::ALL.iter().map(|hint| device(hint.name())));
     all.extend(TextureOp::ALL.iter().map(|op| device(op.name())));
-    all.extend(Register::ALL.into_iter().map(|register| device(register.name())));
+    // what a call gives is used by the name of the call
+    let register = |register: Register| match register.name().split_once('.') {
+        Some((call, _)) if register.is_call() => device(call),
+        _ => device(register.name()),
+    };
+    all.extend(Register::ALL.into_iter().map(register));
     let calls = RuntimeFn::ALL.iter().filter(|call| call.side() != Side::Internal);
     all.extend(calls.map(|call| (call.name().to_owned(), call.side() != Side::Host)));
     all.extend(OTHERS.into_iter().map(device));

@@ -235,9 +235,12 @@ fn conversions() -> String {
 fn registers() -> String {
     let mut out = head(&["name", "type"]);
     for register in Register::ALL {
-        let call = matches!(register, Register::Clock | Register::Clock64 | Register::GlobalTimer | Register::GridId);
-        let name = format!("`{}{}`", register.name(), if call { "()" } else { "" });
-        row(&mut out, &[&name, &format!("`u{}`", register.bits())]);
+        let name = match register.name().split_once('.') {
+            Some((call, axis)) if register.is_call() => format!("`{call}().{axis}`"),
+            _ => format!("`{}{}`", register.name(), if register.is_call() { "()" } else { "" }),
+        };
+        let ty = if register == Register::ClusterSpecified { "bool".to_owned() } else { format!("u{}", register.bits()) };
+        row(&mut out, &[&name, &format!("`{ty}`")]);
     }
     out
 }
@@ -262,6 +265,11 @@ fn barriers() -> String {
             BarrierOp::BlockAnd => ("(predicate)", "`bool`", "the same, and tells whether it is true for all"),
             BarrierOp::BlockOr => ("(predicate)", "`bool`", "the same, and tells whether it is true for one"),
             BarrierOp::Warp => ("()", "none", "waits for all lanes of the warp, or for those of a mask given as argument"),
+            BarrierOp::ClusterArrive => ("()", "none", "arrives at the barrier of the [cluster](#clusters), and goes on"),
+            BarrierOp::ClusterArriveRelaxed => ("()", "none", "the same, and hands on only what was fenced before"),
+            BarrierOp::ClusterWait => {
+                ("()", "none", "waits until all threads of the cluster have arrived, and sees what they did before")
+            }
         };
         row(&mut out, &[&format!("`{}{args}`", op.name()), result, text]);
     }

@@ -228,6 +228,17 @@ pub(crate) enum Op {
         b: u32,
         size: u32,
     },
+    /// The same place in the shared memory of the block with rank `b`.
+    MapSharedRank {
+        d: u32,
+        a: u32,
+        b: u32,
+    },
+    /// The rank of the block whose shared memory an address is in.
+    SharedRank {
+        d: u32,
+        a: u32,
+    },
     Load1 {
         d: u32,
         a: u32,
@@ -510,6 +521,7 @@ pub(crate) struct Code {
     pub kind: FunctionKind,
     pub span: Span,
     pub launch_bounds: Option<(u32, u32)>,
+    pub cluster: Option<[u32; 3]>,
     pub ops: Vec<Op>,
     /// One for each step.
     pub spans: Vec<Span>,

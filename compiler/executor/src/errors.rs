@@ -31,6 +31,8 @@ pub const SYNC_DEPTH_EXCEEDED: CudaError = 68;
 pub const PENDING_COUNT_EXCEEDED: CudaError = 69;
 /// `cudaErrorInvalidDeviceFunction`
 pub const INVALID_DEVICE_FUNCTION: CudaError = 98;
+/// `cudaErrorInvalidClusterSize`: a grid that is not made of whole clusters.
+pub const INVALID_CLUSTER_SIZE: CudaError = 912;
 /// `cudaErrorNoDevice`
 pub const NO_DEVICE: CudaError = 100;
 /// `cudaErrorInvalidDevice`

@@ -1,6 +1,6 @@
 //! What can go wrong while a program runs, with everything needed to say so.
 
-use cdp_core::builtins::{cuda_error_name, cuda_error_text};
+use cdp_core::builtins::{BarrierOp, cuda_error_name, cuda_error_text};
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::source::Span;
 
@@ -138,6 +138,29 @@ pub enum FaultKind {
         missing: String,
         /// Where others wait, if that is another barrier.
         other: Option<Span>,
+    },
+    /// An access to the shared memory of another block of the cluster, which is not there.
+    Absent {
+        /// The access.
+        access: Access,
+        /// The block, "(1, 0, 0)".
+        block: String,
+        /// Whether it has ended, or else need not have started.
+        has_ended: bool,
+    },
+    /// A block of the cluster that does not exist.
+    Rank {
+        /// The rank that was asked for.
+        rank: u32,
+        /// How many blocks the cluster has.
+        blocks: u32,
+    },
+    /// Half of a cluster's barrier twice, or the second half first.
+    Turn {
+        /// `__cluster_barrier_wait`
+        barrier: &'static str,
+        /// Whether the thread has arrived, and not waited since.
+        has_arrived: bool,
     },
     /// A copy's areas have bytes in common.
     Overlap {
@@ -360,6 +383,8 @@ impl FaultKind {
             Self::CallDepth(_) => Code::E0731,
             Self::Cuda { .. } => Code::E0732,
             Self::Barrier { .. } => Code::E0733,
+            Self::Absent { .. } | Self::Rank { .. } => Code::E0738,
+            Self::Turn { .. } => Code::E0749,
             Self::Handle { .. } => Code::E0734,
             Self::Object(_) => Code::E0744,
             Self::Texture { .. } => Code::E0745,
@@ -452,6 +477,31 @@ impl FaultKind {
             Self::Cuda { what, error, because } => new(format!("{what} failed: {}", cuda_error_text(*error)))
                 .label(format!("`{}`, {because}", cuda_error_name(*error)))
                 .help("look at the result, or at `cudaGetLastError()`"),
+            Self::Absent { access, block, has_ended: true } => {
+                new(format!("{} of the shared memory of block {block}, which has ended", access.verb()))
+                    .label(access.done())
+                    .help("let the block wait before it ends: `__cluster_barrier_arrive(); __cluster_barrier_wait();` behind the last access of the others")
+                    .note("the shared memory of a block is there until it ends (CUDA programming guide, \"Distributed Shared Memory\")")
+            }
+            Self::Absent { access, block, has_ended: false } => {
+                new(format!("{} of the shared memory of block {block}, which need not have started", access.verb()))
+                    .label(access.done())
+                    .help("put the barrier of the cluster before the first access: `__cluster_barrier_arrive(); __cluster_barrier_wait();`")
+                    .note("blocks of a cluster run at the same time, but need not start together (CUDA programming guide, \"Distributed Shared Memory\")")
+            }
+            Self::Rank { rank, blocks } => new(format!("rank {rank} in a cluster of {blocks} blocks"))
+                .label("there is no such block")
+                .help("ranks go from 0 to `__clusterSizeInBlocks() - 1`"),
+            Self::Turn { barrier, has_arrived: true } => {
+                new(format!("`{barrier}` by a thread that has arrived already"))
+                    .label("arrives for the second time")
+                    .help("every arrival has its `__cluster_barrier_wait()` before the next one")
+                    .note("PTX ISA, `barrier.cluster`: the behaviour is undefined otherwise")
+            }
+            Self::Turn { barrier, has_arrived: false } => new(format!("`{barrier}` by a thread that has not arrived"))
+                .label("waits for an arrival of which its own is missing")
+                .help("put `__cluster_barrier_arrive()` before it")
+                .note("PTX ISA, `barrier.cluster`: the behaviour is undefined otherwise"),
             Self::Barrier { barrier, missing, other } => {
                 let diagnostic =
                     new(format!("`{barrier}` is not reached by every thread")).label(format!("waits for {missing}"));
@@ -460,6 +510,9 @@ impl FaultKind {
                         .also(*other, "others wait here")
                         .help("put one barrier behind the branches, in place of one in each")
                         .note("a barrier may stand under a condition only if that is the same for the whole block (CUDA programming guide, section 5.4.4)"),
+                    None if *barrier == BarrierOp::ClusterWait.name() => {
+                        diagnostic.help("let every thread of the cluster arrive, unless it ends: move the barrier out of the condition")
+                    }
                     None => diagnostic.help(
                         "let every thread get to the barrier, for example by an `if` around the work instead of a `return`",
                     ),

@@ -21,6 +21,8 @@ pub struct KernelAttributes {
     pub binary_version: i32,
     /// The most dynamic shared memory in bytes.
     pub max_dynamic_shared: i32,
+    /// Blocks of a cluster, along x, y and z; 0 for a kernel without clusters.
+    pub cluster: [u32; 3],
 }
 
 /// Bytes of `cudaFuncAttributes`.
@@ -33,7 +35,9 @@ impl KernelAttributes {
         let words = [self.shared_bytes, self.constant_bytes, self.local_bytes].into_iter().flat_map(u64::to_le_bytes);
         // cacheModeCA stands before the dynamic shared memory; the default carveout is -1
         let ints = [self.max_threads, self.registers, self.ptx_version, self.binary_version, 0, self.max_dynamic_shared, -1];
-        let ints = ints.into_iter().flat_map(i32::to_le_bytes);
+        // clusterDimMustBeSet, then the sizes
+        let sizes = [u32::from(self.cluster != [0; 3])].into_iter().chain(self.cluster).map(u32::cast_signed);
+        let ints = ints.into_iter().chain(sizes).flat_map(i32::to_le_bytes);
         for (byte, value) in bytes.iter_mut().zip(words.chain(ints)) {
             *byte = value;
         }

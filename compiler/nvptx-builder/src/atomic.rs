@@ -7,7 +7,7 @@
 
 use crate::body::pointer;
 use crate::error::shape;
-use crate::{Body, Error, IntOp, Space, Type, Value};
+use crate::{Body, Compare, Error, IntOp, Space, Type, Value};
 use inkwell::AtomicOrdering;
 use inkwell::AtomicRMWBinOp as Rmw;
 use inkwell::llvm_sys::core::{LLVMBuildAtomicRMW, LLVMGetSyncScopeID, LLVMSetAtomicSyncScopeID};
@@ -91,6 +91,50 @@ impl<'c> Body<'_, 'c> {
             }
         }
         self.atomic_llvm(op, scope, address, value)
+    }
+
+    /// The same as a loop around compare-and-swap, for memory where the device lacks the operation. Integers: minima, maxima and bits; pairs of
+    /// floats: sums.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when operand and operation do not fit.
+    pub fn atomic_by_swap(&self, op: AtomicOp, scope: Scope, address: Value<'c>, value: Value<'c>) -> Result<Value<'c>, Error> {
+        let ty = value.get_type();
+        let width = match ty {
+            Type::IntType(int) => int.get_bit_width(),
+            Type::VectorType(_) => 32,
+            _ => return shape("a loop for an atomic operation on a single float"),
+        };
+        let bits = self.module.int(width)?;
+        let bytes = width / 8;
+        let guess = self.variable(bits.into(), bytes, "")?;
+        self.store(self.load(bits.into(), address, bytes, true)?, guess, bytes, false)?;
+        let (again, done) = (self.block("swap"), self.block("swapped"));
+        self.jump(again)?;
+        self.switch_to(again);
+        let old = self.load(bits.into(), guess, bytes, false)?;
+        let new = self.combined(op, self.bits_as(old, ty)?, value)?;
+        let found = self.compare_and_swap(scope, address, old, self.bits_as(new, bits.into())?)?;
+        self.store(found, guess, bytes, false)?;
+        self.branch(self.compare(Compare::Equal, found, old)?, done, again)?;
+        self.switch_to(done);
+        self.bits_as(found, ty)
+    }
+
+    /// What an atomic operation writes.
+    fn combined(&self, op: AtomicOp, old: Value<'c>, value: Value<'c>) -> Result<Value<'c>, Error> {
+        let chosen = |keeps: Compare| self.select(self.compare(keeps, old, value)?, old, value);
+        match op {
+            AtomicOp::And => self.int_op(IntOp::And, old, value),
+            AtomicOp::Or => self.int_op(IntOp::Or, old, value),
+            AtomicOp::Xor => self.int_op(IntOp::Xor, old, value),
+            AtomicOp::MinSigned => chosen(Compare::LessSigned),
+            AtomicOp::MaxSigned => chosen(Compare::GreaterSigned),
+            AtomicOp::MinUnsigned => chosen(Compare::LessUnsigned),
+            AtomicOp::MaxUnsigned => chosen(Compare::GreaterUnsigned),
+            AtomicOp::FloatAdd => self.float_add(old, value),
+            _ => shape(format!("a loop for the atomic operation {op:?}")),
+        }
     }
 
     fn atomic_llvm(&self, op: AtomicOp, scope: Scope, address: Value<'c>, value: Value<'c>) -> Result<Value<'c>, Error> {

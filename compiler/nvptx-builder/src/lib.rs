@@ -47,6 +47,6 @@ pub use inkwell::values::FunctionValue as Function;
 pub use module::{GlobalSpec, ModuleBuilder, ModuleOptions, Space, Visibility};
 pub use runtime::{DIM3_ALIGN, DIM3_LANES};
 pub use signature::{Extension, FunctionKind, InlineHint, Param, ParamKind, Signature};
-pub use special::{BarrierKind, FenceScope, Shuffle, SpecialRegister, WarpReduce, WarpVote};
+pub use special::{BarrierKind, ClusterBarrier, FenceScope, Shuffle, SpecialRegister, WarpReduce, WarpVote};
 pub use target::{AddressWidth, Target};
 pub use texture::{Boundary, Lookup, Texel};

@@ -172,6 +172,12 @@ impl<'c> ModuleBuilder<'c> {
         }
     }
 
+    /// `.explicitcluster` and `.reqnctapercluster`: so many blocks of a grid run at the same time and reach each other's shared memory.
+    pub fn set_cluster(&self, kernel: Function<'c>, [x, y, z]: [u32; 3]) {
+        let value = format!("{x},{y},{z}");
+        kernel.add_attribute(AttributeLoc::Function, self.context.create_string_attribute("nvvm.cluster_dim", &value));
+    }
+
     /// Says whether calls of a function are replaced by its body.
     pub fn set_inline(&self, function: Function<'c>, hint: InlineHint) {
         match hint {

@@ -25,6 +25,22 @@ pub enum SpecialRegister {
     Clock64,
     GlobalTimer,
     GridId,
+    ClusterNctaidX,
+    ClusterNctaidY,
+    ClusterNctaidZ,
+    ClusteridX,
+    ClusteridY,
+    ClusteridZ,
+    ClusterCtaidX,
+    ClusterCtaidY,
+    ClusterCtaidZ,
+    NclusteridX,
+    NclusteridY,
+    NclusteridZ,
+    ClusterCtarank,
+    ClusterNctarank,
+    /// Whether the grid was launched in clusters: 1 or 0.
+    IsExplicitCluster,
 }
 
 /// Barriers of a block.
@@ -38,11 +54,24 @@ pub enum BarrierKind {
     Or,
 }
 
+/// The two halves of a cluster's barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterBarrier {
+    /// Memory before it is visible to who has waited.
+    Arrive,
+    /// Without a word about memory.
+    ArriveRelaxed,
+    /// Waits until all threads of the cluster have arrived or ended.
+    Wait,
+}
+
 /// Towards whom memory is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceScope {
     /// `membar.cta`
     Block,
+    /// `fence.sc.cluster`
+    Cluster,
     /// `membar.gl`
     Device,
     /// `membar.sys`
@@ -111,6 +140,24 @@ impl<'c> Body<'_, 'c> {
             SpecialRegister::Clock => "clock",
             SpecialRegister::Clock64 => "clock64",
             SpecialRegister::GlobalTimer => "globaltimer",
+            SpecialRegister::ClusterNctaidX => "cluster.nctaid.x",
+            SpecialRegister::ClusterNctaidY => "cluster.nctaid.y",
+            SpecialRegister::ClusterNctaidZ => "cluster.nctaid.z",
+            SpecialRegister::ClusteridX => "clusterid.x",
+            SpecialRegister::ClusteridY => "clusterid.y",
+            SpecialRegister::ClusteridZ => "clusterid.z",
+            SpecialRegister::ClusterCtaidX => "cluster.ctaid.x",
+            SpecialRegister::ClusterCtaidY => "cluster.ctaid.y",
+            SpecialRegister::ClusterCtaidZ => "cluster.ctaid.z",
+            SpecialRegister::NclusteridX => "nclusterid.x",
+            SpecialRegister::NclusteridY => "nclusterid.y",
+            SpecialRegister::NclusteridZ => "nclusterid.z",
+            SpecialRegister::ClusterCtarank => "cluster.ctarank",
+            SpecialRegister::ClusterNctarank => "cluster.nctarank",
+            SpecialRegister::IsExplicitCluster => {
+                let flag = self.intrinsic_value("llvm.nvvm.is_explicit_cluster", &[], &[])?;
+                return self.int_cast(flag, self.module.int(32)?, false);
+            }
             // LLVM 22 reads the lower half only (PTX ISA 10.8: 64 bits since PTX 3.0)
             SpecialRegister::GridId => return self.assembly("mov.u64 $0, %gridid;", "=l", self.module.int(64)?.into(), &[]),
         };
@@ -139,6 +186,36 @@ impl<'c> Body<'_, 'c> {
         self.intrinsic_value(&format!("llvm.nvvm.barrier.cta.red.{name}.aligned.all"), &[], &[self.const_u32(0), predicate])
     }
 
+    /// One half of the cluster's barrier; from `sm_90` on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when no block is current.
+    pub fn cluster_barrier(&self, half: ClusterBarrier) -> Result<(), Error> {
+        let name = match half {
+            ClusterBarrier::Arrive => "llvm.nvvm.barrier.cluster.arrive",
+            ClusterBarrier::ArriveRelaxed => "llvm.nvvm.barrier.cluster.arrive.relaxed",
+            ClusterBarrier::Wait => "llvm.nvvm.barrier.cluster.wait",
+        };
+        self.intrinsic(name, &[], &[])?;
+        Ok(())
+    }
+
+    /// The place in another block's shared memory that a generic address has in this block's (`mapa`); `rank` is 32 bits. From `sm_90` on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another address.
+    pub fn map_shared_rank(&self, address: Value<'c>, rank: Value<'c>) -> Result<Value<'c>, Error> {
+        self.intrinsic_value("llvm.nvvm.mapa", &[], &[address, rank])
+    }
+
+    /// The rank of the block that a generic address of shared memory belongs to (`getctarank`); 32 bits. From `sm_90` on.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another address.
+    pub fn shared_rank(&self, address: Value<'c>) -> Result<Value<'c>, Error> {
+        self.intrinsic_value("llvm.nvvm.getctarank", &[], &[address])
+    }
+
     /// Waits for the lanes of a mask.
     ///
     /// # Errors
@@ -155,6 +232,7 @@ impl<'c> Body<'_, 'c> {
     pub fn fence(&self, scope: FenceScope) -> Result<(), Error> {
         let name = match scope {
             FenceScope::Block => "llvm.nvvm.membar.cta",
+            FenceScope::Cluster => "llvm.nvvm.fence.sc.cluster",
             FenceScope::Device => "llvm.nvvm.membar.gl",
             FenceScope::System => "llvm.nvvm.membar.sys",
         };

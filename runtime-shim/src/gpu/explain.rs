@@ -290,6 +290,12 @@ pub const TABLE: &[Entry] = &[
         "CDP1 and CDP2 are mixed in one call graph",
         &["a module that calls `cudaLaunchDevice` was linked with one that calls `__cudaCDP2LaunchDevice`"],
     ),
+    entry(
+        912,
+        "cudaErrorInvalidClusterSize",
+        "a grid is not made of clusters of this size, or the GPU holds none of it",
+        &["a grid that is no multiple of its kernel's `@cluster`, along x, y and z each"],
+    ),
     entry(999, "cudaErrorUnknown", "the driver does not know what happened", &["start the process anew"]),
 ];
 

@@ -247,6 +247,8 @@ pub struct Attributes {
     pub ptx_version: u32,
     /// The architecture that it was assembled for, in the same form.
     pub binary_version: u32,
+    /// Blocks of a cluster along x, y and z; 0 for a kernel that no cluster size was given for.
+    pub cluster: [u32; 3],
 }
 
 impl Function {
@@ -270,6 +272,7 @@ impl Function {
             constant: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
             ptx_version: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
             binary_version: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_BINARY_VERSION)?,
+            cluster: self.cluster()?,
         })
     }
 
@@ -387,6 +390,24 @@ impl Function {
             return Err(self.refuse("the grid is over 2147483647 blocks in x or 65535 in y or z"));
         }
         Ok(())
+    }
+
+    /// Blocks of a cluster; zeros where the kernel says nothing of clusters, and with drivers that know of none.
+    fn cluster(&self) -> Result<[u32; 3]> {
+        let attributes = [
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH,
+        ];
+        let mut sizes = [0; 3];
+        for (size, attribute) in sizes.iter_mut().zip(attributes) {
+            match self.attribute(attribute) {
+                Ok(value) => *size = value,
+                Err(Error::Cuda { error, .. }) if error.number == 1 => return Ok([0; 3]),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sizes)
     }
 
     fn refuse(&self, problem: impl Into<String>) -> Error {

@@ -26,7 +26,11 @@ fn conformance_programs_assemble_and_link() {
         eprintln!("{}", path.display());
         compile(source, &Setup::new("sm_90").level(0));
         let arch = archs[index % archs.len()];
-        let arch = if arch == "sm_75" && source.contains("__reduce_") { "sm_80" } else { arch };
+        let arch = match arch {
+            "sm_75" | "sm_80" if source.contains("__cluster") => "sm_100",
+            "sm_75" if source.contains("__reduce_") => "sm_80",
+            _ => arch,
+        };
         let level = u8::try_from(3 - index / archs.len() % 3).unwrap();
         let output = compile(source, &Setup::new(arch).level(level));
         if output.needs_device_runtime {

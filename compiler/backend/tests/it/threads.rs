@@ -1,6 +1,6 @@
 //! Atomics, barriers, fences, warp operations, special registers.
 
-use crate::support::{Setup, compile, holds, ptx};
+use crate::support::{Setup, compile, holds, lacks, ptx};
 
 #[test]
 fn atomics_have_the_scope_that_is_written() {
@@ -106,5 +106,57 @@ fn special_registers() {
     holds(
         &text,
         &["%tid.x", "%tid.y", "%tid.z", "%ctaid.z", "%ntid.y", "%nctaid.x", "%laneid", "%clock", "%clock64", "%globaltimer"],
+    );
+}
+
+#[test]
+fn clusters_are_refused_where_there_are_none() {
+    let refused = [
+        ("@cluster(2) kernel k(o: *global u32) { o[0] = 1; }", "`@cluster`"),
+        ("kernel k(o: *global u32) { o[0] = __clusterIdx().y; }", "`__clusterIdx`"),
+        ("kernel k(o: *global u32) { if __clusterDimIsSpecified() { o[0] = 1; } }", "`__clusterDimIsSpecified`"),
+        ("kernel k() { __cluster_barrier_arrive(); }", "`__cluster_barrier_arrive`"),
+        ("kernel k() { __threadfence_cluster(); }", "`__threadfence_cluster`"),
+        (
+            "kernel k(o: *global u32) { shared s: u32; o[0] = __cluster_query_shared_rank(&s); }",
+            "`__cluster_query_shared_rank`",
+        ),
+        (
+            "kernel k(o: *global u32) { shared s: u32; o[0] = *__cluster_map_shared_rank(&s, 0); }",
+            "`__cluster_map_shared_rank`",
+        ),
+    ];
+    for (source, what) in refused {
+        for arch in ["sm_75", "sm_80", "sm_89"] {
+            let setup = Setup::new(arch);
+            let (module, sources) = crate::support::front(source, &setup);
+            let error = cdp_backend::compile(&module, &sources, &setup.options).unwrap_err();
+            assert_eq!(error.to_string(), format!("{what} needs `sm_90` or newer"), "{arch}");
+            let diagnostic = error.diagnostic().unwrap();
+            assert_eq!(diagnostic.code.id(), "E0602");
+            assert!(diagnostic.helps.iter().any(|help| help.text.contains("--arch=sm_90")), "{diagnostic:?}");
+        }
+        compile(source, &Setup::new("sm_90"));
+    }
+}
+
+#[test]
+fn clusters_are_what_nvcc_makes_of_them() {
+    let kernel = ptx("@cluster(2, 1, 4) @launch_bounds(64) kernel k(o: *global u32) { o[0] = 1; }");
+    holds(&kernel, &[".explicitcluster", ".reqnctapercluster 2, 1, 4"]);
+    lacks(&ptx("kernel k(o: *global u32) { o[0] = 1; }"), &["cluster"]);
+    let reached =
+        "@cluster(2) kernel k(o: *global u32) { shared s: u32; s = 1; __cluster_barrier_arrive(); __cluster_barrier_wait();
+        let p = __cluster_map_shared_rank(&s, __clusterRelativeBlockRank() ^ 1); o[0] = *p + __cluster_query_shared_rank(p); }";
+    holds(
+        &ptx(reached),
+        &[
+            "barrier.cluster.arrive;",
+            "barrier.cluster.wait;",
+            "%cluster_ctarank",
+            "cvta.shared.u64",
+            "mapa.u64",
+            "getctarank.u64",
+        ],
     );
 }

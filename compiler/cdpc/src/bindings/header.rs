@@ -410,6 +410,9 @@ impl<'a> Writer<'a> {
         if let Some(threads) = kernel.max_threads {
             let _ = write!(about, "\n@note at most {threads} threads a block");
         }
+        if let Some([x, y, z]) = kernel.cluster {
+            let _ = write!(about, "\n@note a grid is made of clusters of {x} x {y} x {z} blocks");
+        }
         if kernel.dynamic_shared {
             about.push_str("\n@note takes dynamic shared memory: `config->shared_bytes`");
         }

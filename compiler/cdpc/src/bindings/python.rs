@@ -313,6 +313,9 @@ impl<'a> Writer<'a> {
         if let Some(threads) = kernel.max_threads {
             let _ = write!(about, "\n\nAt most {threads} threads a block.");
         }
+        if let Some([x, y, z]) = kernel.cluster {
+            let _ = write!(about, "\n\nA grid is made of clusters of {x} x {y} x {z} blocks.");
+        }
         if kernel.dynamic_shared {
             about.push_str("\n\nTakes dynamic shared memory: `shared` bytes.");
         }

@@ -268,6 +268,9 @@ impl<'a> Writer<'a> {
         if let Some(threads) = kernel.max_threads {
             let _ = write!(doc, "\n\nAt most {threads} threads a block.");
         }
+        if let Some([x, y, z]) = kernel.cluster {
+            let _ = write!(doc, "\n\nA grid is made of clusters of {x} x {y} x {z} blocks.");
+        }
         if kernel.dynamic_shared {
             doc.push_str("\n\nTakes dynamic shared memory: `config.shared` bytes.");
         }

@@ -245,6 +245,10 @@ impl<'a> Build<'a> {
     /// What the back end refuses, as the user sees it.
     fn refused(&self, error: &cdp_backend::Error) -> Failure {
         use cdp_backend::Error;
+        if let Some(diagnostic) = error.diagnostic() {
+            let shown = self.reporter.diagnostics(&self.front.sources, &[diagnostic]);
+            return shown.err().unwrap_or_else(|| Failure::bug("an error was found and not shown"));
+        }
         let place = error.span().map(|span| {
             let at = self.front.sources.line_column(span);
             format!("asked for at {}:{}:{}", self.front.sources.name(span.file), at.line, at.column)

@@ -150,6 +150,7 @@ fn kernel(module: &Module, info: &ModuleInfo, docs: &Docs, id: FunctionId, funct
         params: params.collect::<Result<_>>()?,
         max_threads,
         min_blocks: min_blocks.filter(|blocks| *blocks > 0),
+        cluster: function.cluster,
         dynamic_shared: uses_dynamic_shared(module, info, id),
         doc: docs.item(&function.name),
         external: function.blocks.is_empty(),

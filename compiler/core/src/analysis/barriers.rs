@@ -39,14 +39,20 @@ impl Barriers {
         self.has.get(function.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a statement is, or may lead to, a barrier of the block. One of the warp counts: a block may be no larger.
+    /// Whether a statement is, or may lead to, a barrier of the block. One of the warp counts: a block may be no larger. One of the cluster does,
+    /// where it waits.
     #[must_use]
     pub fn is_barrier(&self, statement: &StatementKind) -> bool {
         match statement {
             StatementKind::Barrier { op, .. } => {
                 matches!(
                     op,
-                    BarrierOp::Block | BarrierOp::BlockCount | BarrierOp::BlockAnd | BarrierOp::BlockOr | BarrierOp::Warp
+                    BarrierOp::Block
+                        | BarrierOp::BlockCount
+                        | BarrierOp::BlockAnd
+                        | BarrierOp::BlockOr
+                        | BarrierOp::Warp
+                        | BarrierOp::ClusterWait
                 )
             }
             StatementKind::Call { function, .. } => self.has(*function),

@@ -421,6 +421,11 @@ impl Round<'_> {
             Rvalue::Use(a) => self.operand(point, a),
             Rvalue::Cast(crate::ir::CastKind::IntToPointer, _) => self.unknown(ty),
             Rvalue::Cast(_, a) if self.module().types.pointee(ty).is_some() => self.operand(point, a),
+            // the same variable of some block: nothing is known of which bytes
+            Rvalue::MapSharedRank(pointer, _) => {
+                let moved = |part: Part| Part { address: part.address.shifted(Index::UNKNOWN, 1), ..part };
+                self.operand(point, pointer).into_iter().map(moved).collect()
+            }
             Rvalue::Select(_, a, b) => {
                 let mut parts = self.operand(point, a);
                 add(Some(&mut parts), self.operand(point, b));

@@ -473,8 +473,25 @@ const fn register_level(register: Register) -> Level {
         | Register::GridDimY
         | Register::GridDimZ
         | Register::WarpSize
-        | Register::GridId => Level::Grid,
-        Register::BlockIdxX | Register::BlockIdxY | Register::BlockIdxZ => Level::Block,
+        | Register::GridId
+        | Register::ClusterDimX
+        | Register::ClusterDimY
+        | Register::ClusterDimZ
+        | Register::ClusterGridDimX
+        | Register::ClusterGridDimY
+        | Register::ClusterGridDimZ
+        | Register::ClusterSize
+        | Register::ClusterSpecified => Level::Grid,
+        Register::BlockIdxX
+        | Register::BlockIdxY
+        | Register::BlockIdxZ
+        | Register::ClusterIdxX
+        | Register::ClusterIdxY
+        | Register::ClusterIdxZ
+        | Register::ClusterBlockIdxX
+        | Register::ClusterBlockIdxY
+        | Register::ClusterBlockIdxZ
+        | Register::ClusterBlockRank => Level::Block,
         Register::ThreadIdxX
         | Register::ThreadIdxY
         | Register::ThreadIdxZ

@@ -59,11 +59,31 @@ pub enum Register {
     GlobalTimer,
     /// `gridid()`: the grid's number, 64 bits; no other grid of the device has it (measured)
     GridId,
+    ClusterDimX,
+    ClusterDimY,
+    ClusterDimZ,
+    ClusterIdxX,
+    ClusterIdxY,
+    ClusterIdxZ,
+    /// `__clusterRelativeBlockIdx()`: the block's place in its cluster
+    ClusterBlockIdxX,
+    ClusterBlockIdxY,
+    ClusterBlockIdxZ,
+    /// `__clusterGridDimInClusters()`: clusters of the grid
+    ClusterGridDimX,
+    ClusterGridDimY,
+    ClusterGridDimZ,
+    /// `__clusterRelativeBlockRank()`: the block's place in its cluster as one number, x fastest
+    ClusterBlockRank,
+    /// `__clusterSizeInBlocks()`
+    ClusterSize,
+    /// `__clusterDimIsSpecified()`: 1 in a grid of clusters, 0 where each block is one of its own
+    ClusterSpecified,
 }
 
 impl Register {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 33] = [
         Self::ThreadIdxX,
         Self::ThreadIdxY,
         Self::ThreadIdxZ,
@@ -82,6 +102,21 @@ impl Register {
         Self::Clock64,
         Self::GlobalTimer,
         Self::GridId,
+        Self::ClusterDimX,
+        Self::ClusterDimY,
+        Self::ClusterDimZ,
+        Self::ClusterIdxX,
+        Self::ClusterIdxY,
+        Self::ClusterIdxZ,
+        Self::ClusterBlockIdxX,
+        Self::ClusterBlockIdxY,
+        Self::ClusterBlockIdxZ,
+        Self::ClusterGridDimX,
+        Self::ClusterGridDimY,
+        Self::ClusterGridDimZ,
+        Self::ClusterBlockRank,
+        Self::ClusterSize,
+        Self::ClusterSpecified,
     ];
 
     /// Whether it is different at every look.
@@ -90,7 +125,36 @@ impl Register {
         matches!(self, Self::Clock | Self::Clock64 | Self::GlobalTimer)
     }
 
-    /// As it is written: `threadIdx.x`, `warpSize`, `laneid`, `clock64`.
+    /// Whether it is read by a call: `clock64()`, `__clusterDim().x`.
+    #[must_use]
+    pub const fn is_call(self) -> bool {
+        self.is_time() || matches!(self, Self::GridId) || self.is_of_cluster()
+    }
+
+    /// Whether it says something of clusters, which `sm_90` has first.
+    #[must_use]
+    pub const fn is_of_cluster(self) -> bool {
+        matches!(
+            self,
+            Self::ClusterDimX
+                | Self::ClusterDimY
+                | Self::ClusterDimZ
+                | Self::ClusterIdxX
+                | Self::ClusterIdxY
+                | Self::ClusterIdxZ
+                | Self::ClusterBlockIdxX
+                | Self::ClusterBlockIdxY
+                | Self::ClusterBlockIdxZ
+                | Self::ClusterGridDimX
+                | Self::ClusterGridDimY
+                | Self::ClusterGridDimZ
+                | Self::ClusterBlockRank
+                | Self::ClusterSize
+                | Self::ClusterSpecified
+        )
+    }
+
+    /// As it is written, without the parentheses of a call: `threadIdx.x`, `warpSize`, `laneid`, `clock64`, `__clusterDim.x`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,6 +176,21 @@ impl Register {
             Self::Clock64 => "clock64",
             Self::GlobalTimer => "globaltimer",
             Self::GridId => "gridid",
+            Self::ClusterDimX => "__clusterDim.x",
+            Self::ClusterDimY => "__clusterDim.y",
+            Self::ClusterDimZ => "__clusterDim.z",
+            Self::ClusterIdxX => "__clusterIdx.x",
+            Self::ClusterIdxY => "__clusterIdx.y",
+            Self::ClusterIdxZ => "__clusterIdx.z",
+            Self::ClusterBlockIdxX => "__clusterRelativeBlockIdx.x",
+            Self::ClusterBlockIdxY => "__clusterRelativeBlockIdx.y",
+            Self::ClusterBlockIdxZ => "__clusterRelativeBlockIdx.z",
+            Self::ClusterGridDimX => "__clusterGridDimInClusters.x",
+            Self::ClusterGridDimY => "__clusterGridDimInClusters.y",
+            Self::ClusterGridDimZ => "__clusterGridDimInClusters.z",
+            Self::ClusterBlockRank => "__clusterRelativeBlockRank",
+            Self::ClusterSize => "__clusterSizeInBlocks",
+            Self::ClusterSpecified => "__clusterDimIsSpecified",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Barriers, fences, warp operations and atomics.
 
-/// Barriers of a block and of a warp.
+/// Barriers of a block, of a warp and of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BarrierOp {
     /// `__syncthreads()`
@@ -13,6 +13,12 @@ pub enum BarrierOp {
     BlockOr,
     /// `__syncwarp()`, `__syncwarp(mask)`
     Warp,
+    /// `__cluster_barrier_arrive()`: goes on at once
+    ClusterArrive,
+    /// `__cluster_barrier_arrive_relaxed()`: hands on what was fenced only
+    ClusterArriveRelaxed,
+    /// `__cluster_barrier_wait()`: for the arrival of all threads of the cluster that have not ended
+    ClusterWait,
 }
 
 /// Who takes part in the order that a fence or an atomic makes.
@@ -20,6 +26,8 @@ pub enum BarrierOp {
 pub enum MemoryScope {
     /// The threads of the block (`.cta`).
     Block,
+    /// The threads of the cluster (`.cluster`); of fences only.
+    Cluster,
     /// The threads of the device (`.gpu`).
     Device,
     /// Everything, the host included (`.sys`).
@@ -80,7 +88,22 @@ pub enum WarpOp {
 
 impl BarrierOp {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Block, Self::BlockCount, Self::BlockAnd, Self::BlockOr, Self::Warp];
+    pub const ALL: [Self; 8] = [
+        Self::Block,
+        Self::BlockCount,
+        Self::BlockAnd,
+        Self::BlockOr,
+        Self::Warp,
+        Self::ClusterArrive,
+        Self::ClusterArriveRelaxed,
+        Self::ClusterWait,
+    ];
+
+    /// Whether it is one of the barrier of a cluster.
+    #[must_use]
+    pub const fn is_of_cluster(self) -> bool {
+        matches!(self, Self::ClusterArrive | Self::ClusterArriveRelaxed | Self::ClusterWait)
+    }
 
     /// CUDA's name.
     #[must_use]
@@ -91,16 +114,20 @@ impl BarrierOp {
             Self::BlockAnd => "__syncthreads_and",
             Self::BlockOr => "__syncthreads_or",
             Self::Warp => "__syncwarp",
+            Self::ClusterArrive => "__cluster_barrier_arrive",
+            Self::ClusterArriveRelaxed => "__cluster_barrier_arrive_relaxed",
+            Self::ClusterWait => "__cluster_barrier_wait",
         }
     }
 }
 
 impl MemoryScope {
-    /// CUDA's suffix: `_block`, none, `_system`.
+    /// CUDA's suffix: `_block`, `_cluster`, none, `_system`.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::Block => "_block",
+            Self::Cluster => "_cluster",
             Self::Device => "",
             Self::System => "_system",
         }

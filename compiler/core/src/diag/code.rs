@@ -105,6 +105,8 @@ codes! {
     E0234 "host code and device code are mixed up";
     E0240 "accesses would no longer be `volatile`";
     E0241 "a named value of another kind";
+    E0250 "cluster of too many blocks";
+    E0251 "memory that no block of a cluster shares";
     W0201 "division by zero";
     W0202 "shift by the width or more, where the values are known";
     W0203 "signed overflow, where the values are known";
@@ -209,6 +211,7 @@ codes! {
     E0735 "not available in the reference executor";
     E0736 "output cannot be written";
     E0737 "copy between areas that overlap";
+    E0738 "shared memory of a block that is not there";
     E0740 "two accesses race";
     E0741 "read of memory that was never written";
     E0742 "stopped from outside";
@@ -218,6 +221,7 @@ codes! {
     E0746 "access outside a surface or linear memory";
     E0747 "texture read of what its own grid wrote";
     E0748 "memory given back in a way that it cannot be";
+    E0749 "barrier of a cluster out of turn";
     W0701 "something was never given back";
 }
 

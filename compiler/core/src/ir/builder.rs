@@ -28,6 +28,7 @@ impl FunctionBuilder {
             locals: Vec::new(),
             blocks: Vec::new(),
             launch_bounds: None,
+            cluster: None,
             inline: Inline::Auto,
             exported: false,
             span,

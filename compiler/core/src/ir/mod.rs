@@ -123,6 +123,8 @@ pub struct Function {
     pub blocks: Vec<Block>,
     /// `@launch_bounds(threads, blocks)`: most threads a block, and fewest blocks a multiprocessor (0: not said).
     pub launch_bounds: Option<(u32, u32)>,
+    /// `@cluster(x, y, z)`: blocks of a cluster, of a kernel.
+    pub cluster: Option<[u32; 3]>,
     /// `@inline`, `@noinline`
     pub inline: Inline,
     /// Whether the symbol is visible to other modules (`@export`); kernels always are.
@@ -498,6 +500,11 @@ pub enum Rvalue {
     Register(Register),
     /// A pure function.
     Intrinsic(Intrinsic, Vec<Operand>),
+    /// The place in the shared memory of the block of the cluster with this rank (`u32`) that a generic pointer's place in the thread's own
+    /// has; a generic pointer.
+    MapSharedRank(Operand, Operand),
+    /// The rank of the block in whose shared memory a generic pointer's place is; `u32`.
+    SharedRank(Operand),
 }
 
 /// One operand.

@@ -22,8 +22,8 @@ macro_rules! visitors {
             /// Calls `f` for every operand, from left to right.
             pub fn $each_operand(&$($mutable)? self, f: &mut impl FnMut(&$($mutable)? Operand)) {
                 match self {
-                    Self::Use(a) | Self::Unary(_, a) | Self::Cast(_, a) | Self::Extract(a, _) => f(a),
-                    Self::Binary(_, a, b) | Self::Offset(a, b) | Self::Distance(a, b) => {
+                    Self::Use(a) | Self::Unary(_, a) | Self::Cast(_, a) | Self::Extract(a, _) | Self::SharedRank(a) => f(a),
+                    Self::Binary(_, a, b) | Self::Offset(a, b) | Self::Distance(a, b) | Self::MapSharedRank(a, b) => {
                         f(a);
                         f(b);
                     }

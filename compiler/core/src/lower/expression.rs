@@ -87,6 +87,11 @@ impl Lowering<'_> {
             }
             ExprKind::Extract(a, index) => Rvalue::Extract(self.value(a), *index),
             ExprKind::Register(register) => Rvalue::Register(*register),
+            ExprKind::MapSharedRank(pointer, rank) => {
+                let pointer = self.value(pointer);
+                Rvalue::MapSharedRank(pointer, self.value(rank))
+            }
+            ExprKind::SharedRank(pointer) => Rvalue::SharedRank(self.value(pointer)),
             ExprKind::Intrinsic(intrinsic, args) => {
                 let mut args = self.values(args);
                 if intrinsic.domain() == Domain::IntFloat {

@@ -138,6 +138,7 @@ impl Lowering<'_> {
         }
         let attributes = self.builder.function_mut();
         attributes.launch_bounds = self.function.launch_bounds;
+        attributes.cluster = self.function.cluster;
         attributes.inline = self.function.inline;
         attributes.exported = self.function.exported;
     }

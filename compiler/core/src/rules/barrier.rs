@@ -15,7 +15,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
         let mut control = None;
         for (point, statement) in body.statements() {
             let StatementKind::Barrier { op, .. } = &statement.kind else { continue };
-            if *op == BarrierOp::Warp || !facts.uniformity.block(body.id, point.block).is_varying() {
+            if *op == BarrierOp::Warp || op.is_of_cluster() || !facts.uniformity.block(body.id, point.block).is_varying() {
                 continue;
             }
             let control = control.get_or_insert_with(|| without_failures(body));

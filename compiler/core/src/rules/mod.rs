@@ -3,7 +3,7 @@
 //! - `lint`: the table of lints; `levels`: which of them the program and the command line want
 //! - `facts`: the analyses that rules look at
 //! - one file a rule or a few that look at the same: `private` (R14), `visibility` (R11), `after_launch` (R12, R13), `cached` (R16), `constant`
-//!   (R15), `handles` (R9, R23), `barrier`, `errors` (R18), `redundant`, `tiny`, `serial` (R6), `spin` (R2), `arithmetic`, `bounds`
+//!   (R15), `handles` (R9, R23), `barrier`, `cluster`, `errors` (R18), `redundant`, `tiny`, `serial` (R6), `spin` (R2), `arithmetic`, `bounds`
 //!
 //! Errors are reported where something is wrong whatever path is taken. Lints are warnings, and stay silent where there is doubt: a rule that
 //! cries too often is not heard.
@@ -13,6 +13,7 @@ mod arithmetic;
 mod barrier;
 mod bounds;
 mod cached;
+mod cluster;
 mod constant;
 mod errors;
 mod facts;
@@ -43,6 +44,7 @@ const RULES: &[Rule] = &[
     barrier::check,
     bounds::check,
     cached::check,
+    cluster::check,
     constant::check,
     errors::check,
     handles::check,

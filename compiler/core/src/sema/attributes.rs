@@ -28,6 +28,7 @@ pub(crate) enum Target {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes {
     pub(crate) launch_bounds: Option<(u32, u32)>,
+    pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) align: u32,
     pub(crate) inline: Inline,
     pub(crate) export: Option<(String, Span)>,
@@ -39,6 +40,7 @@ pub(crate) struct Attributes {
 
 const KNOWN: &[(&str, &[Target])] = &[
     ("launch_bounds", &[Target::Kernel]),
+    ("cluster", &[Target::Kernel]),
     ("align", &[Target::Struct, Target::Field, Target::Variable, Target::Shared]),
     ("inline", &[Target::Function]),
     ("noinline", &[Target::Function]),
@@ -88,6 +90,7 @@ impl Body<'_, '_> {
                 self.attribute_count(attribute, 1, 2);
                 result.launch_bounds = threads.zip(blocks);
             }
+            "cluster" => result.cluster = self.cluster_attribute(attribute),
             "align" => {
                 if let Some(align) = self.attribute_int(attribute, 0, 1, 4096) {
                     if align.is_power_of_two() {

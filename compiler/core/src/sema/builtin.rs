@@ -19,8 +19,18 @@ const OTHERS: &[&str] = &[
     "__ldg",
     "__threadfence",
     "__threadfence_block",
+    "__threadfence_cluster",
     "__threadfence_system",
     "cudaCreateChannelDesc",
+    "__cluster_map_shared_rank",
+    "__cluster_query_shared_rank",
+    "__clusterDim",
+    "__clusterIdx",
+    "__clusterRelativeBlockIdx",
+    "__clusterGridDimInClusters",
+    "__clusterRelativeBlockRank",
+    "__clusterSizeInBlocks",
+    "__clusterDimIsSpecified",
 ];
 
 /// CUDA's functions that make its structures.
@@ -150,6 +160,7 @@ impl Body<'_, '_> {
         let fence = match name {
             "__threadfence" => fence(MemoryScope::Device),
             "__threadfence_block" => fence(MemoryScope::Block),
+            "__threadfence_cluster" => fence(MemoryScope::Cluster),
             "__threadfence_system" => fence(MemoryScope::System),
             _ => None,
         };
@@ -167,7 +178,7 @@ impl Body<'_, '_> {
                 self.count(name, args, 0, 0, span);
                 Register::from_name(name).map(|register| self.register(register, span))
             }
-            _ => None,
+            _ => self.cluster_call(name, name_span, args, span),
         }
     }
 
@@ -192,8 +203,8 @@ impl Body<'_, '_> {
 
     fn barrier(&mut self, op: BarrierOp, args: &[ast::Arg], span: Span) -> Expr {
         let (least, most) = match op {
-            BarrierOp::Block => (0, 0),
             BarrierOp::Warp => (0, 1),
+            _ if op == BarrierOp::Block || op.is_of_cluster() => (0, 0),
             _ => (1, 1),
         };
         if !self.count(op.name(), args, least, most, span) {
@@ -206,7 +217,11 @@ impl Body<'_, '_> {
             return poison(span);
         }
         let ty = match op {
-            BarrierOp::Block | BarrierOp::Warp => TypeTable::VOID,
+            BarrierOp::Block
+            | BarrierOp::Warp
+            | BarrierOp::ClusterArrive
+            | BarrierOp::ClusterArriveRelaxed
+            | BarrierOp::ClusterWait => TypeTable::VOID,
             BarrierOp::BlockCount => TypeTable::I32,
             BarrierOp::BlockAnd | BarrierOp::BlockOr => TypeTable::BOOL,
         };

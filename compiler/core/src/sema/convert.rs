@@ -160,7 +160,7 @@ impl Body<'_, '_> {
     }
 
     /// The address of an array's first element.
-    fn decay(&mut self, expr: Expr) -> Option<Expr> {
+    pub(crate) fn decay(&mut self, expr: Expr) -> Option<Expr> {
         let ExprKind::Read(place, access) = expr.kind else { return None };
         let (space, constant) = self.place_space(&place)?;
         let element = self.checker.types.element(place.ty, 0)?;

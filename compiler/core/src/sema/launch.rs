@@ -37,6 +37,7 @@ impl Body<'_, '_> {
         let Some((kernel_id, typed)) = callee else { return poison(span) };
         let Some((grid, block, shared, stream)) = config else { return poison(span) };
         self.check_bounds_of(kernel_id, &block);
+        self.check_cluster_of(kernel_id, &grid);
         let launch = Launch { kernel: kernel_id, grid, block, shared, stream, args: typed, hints };
         Expr { kind: ExprKind::Launch(Box::new(launch)), ty: TypeTable::CUDA_ERROR, span }
     }
@@ -268,6 +269,26 @@ impl Body<'_, '_> {
         }
     }
 
+    /// A grid is made of whole clusters.
+    fn check_cluster_of(&mut self, kernel: crate::ir::FunctionId, grid: &Expr) {
+        let Some(function) = self.checker.functions.get(kernel.index()) else { return };
+        let Some(cluster) = function.cluster else { return };
+        let (name, declared) = (function.name.clone(), function.span);
+        for ((size, blocks), axis) in self.known_sizes(grid).into_iter().zip(cluster).zip(["x", "y", "z"]) {
+            let blocks = i128::from(blocks);
+            if let Some(size) = size.filter(|size| size % blocks != 0) {
+                let plural = if size == 1 { "" } else { "s" };
+                let message = format!("a grid of {size} block{plural} along {axis} is not made of clusters of {blocks}");
+                let up = (size / blocks + 1) * blocks;
+                let diagnostic = Diagnostic::new(Code::E0406, grid.span, message)
+                    .also(declared, format!("see the `@cluster` of `{name}`"))
+                    .help(format!("launch {up} blocks along {axis}, and let those that are too many do nothing"));
+                self.report(diagnostic.note("the launch would return cudaErrorInvalidClusterSize and start nothing"));
+                return;
+            }
+        }
+    }
+
     /// Refuses a pointer to private memory as a child's argument; says whether it is one.
     pub(crate) fn refuse_private(&mut self, arg: &Expr, param: &ast::Param, ty: TypeId) -> bool {
         let decayed = match &arg.kind {
@@ -306,6 +327,7 @@ impl Body<'_, '_> {
         match &expr.kind {
             ExprKind::Cast(CastKind::ToGeneric | CastKind::Pointer, inner) => self.private_pointer(inner),
             ExprKind::Offset(pointer, _) => self.private_pointer(pointer),
+            ExprKind::MapSharedRank(..) => Some((Space::Shared, expr.span)),
             // a `let` points where its value did
             ExprKind::Read(place, _) if matches!(place.kind, crate::typed::PlaceKind::Variable(_)) => {
                 let crate::typed::PlaceKind::Variable(id) = place.kind else { return None };

@@ -11,6 +11,7 @@
 //! - `named`: CUDA's named values in the place of others
 //! - `runtime`: calls of the CUDA runtime; `texture`: accesses to textures and surfaces
 //! - `launch`: launches and their configurations (CUDA programming guide 4.18.4.2.1); `hints`: `@merge` and `@inline_below`
+//! - `cluster`: clusters of blocks
 //! - `consts`: evaluation at compile time
 //! - `sides`: what only device code, or only host code, may do
 //! - `attributes`, `suggest`: small helpers
@@ -22,6 +23,7 @@ mod attributes;
 mod body;
 mod builtin;
 mod call;
+mod cluster;
 mod consts;
 mod convert;
 mod expr;

@@ -64,6 +64,8 @@ pub struct Function {
     pub body: Option<Vec<Stmt>>,
     /// `@launch_bounds`
     pub launch_bounds: Option<(u32, u32)>,
+    /// `@cluster`
+    pub cluster: Option<[u32; 3]>,
     /// `@inline`, `@noinline`
     pub inline: Inline,
     /// `@export`, and all kernels
@@ -224,6 +226,10 @@ pub enum ExprKind {
     Atomic(AtomicOp, MemoryScope, Vec<Expr>),
     /// A barrier, with its predicate or mask.
     Barrier(BarrierOp, Option<Box<Expr>>),
+    /// `__cluster_map_shared_rank(pointer, rank)`: generic pointers to generic pointers
+    MapSharedRank(Box<Expr>, Box<Expr>),
+    /// `__cluster_query_shared_rank(pointer)`
+    SharedRank(Box<Expr>),
     /// `__stcg(pointer, value)` and its kin.
     Store(CacheHint, Box<Place>, Box<Expr>),
     /// `__threadfence…()`

@@ -75,6 +75,7 @@ impl<'a> Walk<'_, 'a> {
             ExprKind::Unary(_, a)
             | ExprKind::Cast(_, a)
             | ExprKind::Splat(a)
+            | ExprKind::SharedRank(a)
             | ExprKind::Extract(a, _)
             | ExprKind::HostAllocate(_, a) => {
                 self.expression(a);
@@ -83,7 +84,8 @@ impl<'a> Walk<'_, 'a> {
             | ExprKind::And(a, b)
             | ExprKind::Or(a, b)
             | ExprKind::Offset(a, b)
-            | ExprKind::Distance(a, b) => self.expressions([&**a, b]),
+            | ExprKind::Distance(a, b)
+            | ExprKind::MapSharedRank(a, b) => self.expressions([&**a, b]),
             ExprKind::Store(_, place, value) => {
                 self.place(place);
                 self.expression(value);

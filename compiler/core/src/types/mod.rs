@@ -16,6 +16,9 @@ use crate::source::Span;
 use layout::{Layout, PointerWidth};
 use std::collections::HashMap;
 
+/// Most blocks of a cluster: what every GPU with clusters can have (CUDA programming guide, "portable cluster size").
+pub const MAX_CLUSTER: u32 = 8;
+
 /// An interned [`Type`] of one [`TypeTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub u32);

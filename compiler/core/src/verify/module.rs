@@ -145,6 +145,11 @@ impl Verifier<'_> {
         if let Some((threads, _)) = function.launch_bounds {
             self.require(function.is_kernel() && threads > 0, |_| format!("{name} has launch bounds that make no sense"));
         }
+        if let Some(cluster) = function.cluster {
+            let blocks = cluster.iter().fold(1u32, |blocks, size| blocks.saturating_mul(*size));
+            let fits = function.is_kernel() && (1..=crate::types::MAX_CLUSTER).contains(&blocks);
+            self.require(fits, |_| format!("{name} has clusters of {blocks} blocks"));
+        }
     }
 
     /// Names in PTX are identifiers, and unique; so are kernels' and tests' names in source.

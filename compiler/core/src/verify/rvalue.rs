@@ -3,7 +3,7 @@
 use super::Verifier;
 use crate::builtins::{Domain, Intrinsic};
 use crate::ir::{BinaryOp, CastKind, Operand, Rvalue, UnaryOp};
-use crate::types::{Float, Int, Scalar, Type, TypeId, TypeTable};
+use crate::types::{Float, Int, Scalar, Space, Type, TypeId, TypeTable};
 
 /// What an operator sees of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,16 @@ impl Verifier<'_> {
                 self.require(sized, |verifier| format!("a distance is taken of {}", verifier.display(pointer)));
                 self.same_type(TypeTable::I64, ty, "the distance");
             }
+            Rvalue::MapSharedRank(pointer, rank) => {
+                self.operand_of(pointer, ty, "the pointer");
+                self.operand_of(rank, TypeTable::U32, "the rank");
+                self.generic_pointer(ty);
+            }
+            Rvalue::SharedRank(pointer) => {
+                let pointer = self.operand(pointer);
+                self.generic_pointer(pointer);
+                self.same_type(TypeTable::U32, ty, "the rank");
+            }
             Rvalue::Aggregate(elements) => self.aggregate(elements, ty),
             Rvalue::Extract(value, index) => {
                 let whole = self.operand(value);
@@ -96,6 +106,11 @@ impl Verifier<'_> {
             }
             Rvalue::Intrinsic(intrinsic, args) => self.intrinsic(*intrinsic, args, ty),
         }
+    }
+
+    fn generic_pointer(&mut self, ty: TypeId) {
+        let generic = self.module.types.pointee(ty).is_some_and(|(space, _, _)| space == Space::Generic);
+        self.require(generic, |verifier| format!("{} is no generic pointer", verifier.display(ty)));
     }
 
     fn unary(&mut self, op: UnaryOp, a: &Operand, ty: TypeId) {

@@ -51,7 +51,7 @@ impl Verifier<'_> {
             StatementKind::Runtime { call, .. } => call.side(),
             StatementKind::Assign { value, .. } => match value {
                 Rvalue::Register(Register::WarpSize) => Side::Both,
-                Rvalue::Register(_) => Side::Device,
+                Rvalue::Register(_) | Rvalue::MapSharedRank(..) | Rvalue::SharedRank(_) => Side::Device,
                 Rvalue::AddressOf(place) => self.place_side(place),
                 _ => Side::Both,
             },

@@ -210,7 +210,9 @@ impl Verifier<'_> {
 
     fn barrier(&mut self, dst: Option<LocalId>, op: BarrierOp, operand: Option<&Operand>) {
         let (result, wanted, needed) = match op {
-            BarrierOp::Block => (TypeTable::VOID, None, false),
+            BarrierOp::Block | BarrierOp::ClusterArrive | BarrierOp::ClusterArriveRelaxed | BarrierOp::ClusterWait => {
+                (TypeTable::VOID, None, false)
+            }
             BarrierOp::BlockCount => (TypeTable::I32, Some(TypeTable::BOOL), true),
             BarrierOp::BlockAnd | BarrierOp::BlockOr => (TypeTable::BOOL, Some(TypeTable::BOOL), true),
             BarrierOp::Warp => (TypeTable::VOID, Some(TypeTable::U32), false),

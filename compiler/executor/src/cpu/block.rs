@@ -3,14 +3,16 @@
 //! A thread runs until it ends, waits, or has had its turn, then the next one does; so the same program runs the same way every time. In one
 //! round every thread gets a turn; between rounds other blocks may have theirs. A warp operation is carried out when every thread that its mask names has come to it, a barrier when every thread of the block has.
 
+use super::cluster::Peers;
+use super::graph::Graph;
 use super::machine::{Machine, Run, triple};
-use super::races::{Races, Sync};
+use super::races::{Races, Sync, Where};
 use super::schedule::Schedule;
 use super::warp;
 use super::world::World;
 use crate::address::shared_base;
 use crate::code::{Effect, Slot};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Access, Allocation, Fault, FaultKind, Step};
 use crate::interp::{self, Environment as _, StackLimits, Stop, Thread, read_bits, write_bits};
 use crate::last_error::LastError;
 use crate::program::Program;
@@ -37,6 +39,8 @@ pub(super) enum Status {
     InWarp,
     /// At a barrier of the block.
     AtBarrier,
+    /// At the barrier of the cluster, which it waits for.
+    InCluster,
     Ended,
 }
 
@@ -46,6 +50,9 @@ pub(super) struct ThreadState {
     pub index: [u32; 3],
     pub lane: u32,
     pub status: Status,
+    /// How often it has arrived at the barrier of its cluster, and how often it has waited there.
+    pub arrived: u32,
+    pub waited: u32,
     /// Errors of its calls.
     pub errors: LastError,
     /// Whether it goes round in a loop.
@@ -98,9 +105,40 @@ pub(super) struct BlockState {
     pub place: u32,
     /// Barriers that it has passed.
     pub epoch: u32,
+    /// Its place in its cluster.
+    pub rank: u32,
+    /// The places of the first and the last block of its cluster.
+    pub cluster: (u32, u32),
 }
 
 impl BlockState {
+    /// Some bytes of its shared memory; `span` is the kernel's name.
+    pub(super) fn shared_bytes(&mut self, access: Access, span: Span) -> Step<&mut [u8]> {
+        let start = (access.address & 0xffff_ffff) as usize;
+        let memory = self.shared_memory(span);
+        match self.shared.get_mut(start..start.saturating_add(access.size as usize)) {
+            Some(bytes) => {
+                if access.write {
+                    self.written.set(start as u64, access.size);
+                }
+                Ok(bytes)
+            }
+            None => Err(Box::new(FaultKind::OutOfBounds { access, near: Some(memory) })),
+        }
+    }
+
+    /// Its shared memory, for messages.
+    pub(super) fn shared_memory(&self, span: Span) -> Allocation {
+        Allocation {
+            address: shared_base(self.number),
+            size: self.shared.len() as u64,
+            what: "the block's shared memory".to_owned(),
+            element: String::new(),
+            element_size: 1,
+            span,
+        }
+    }
+
     /// One of its threads, for messages.
     pub(super) fn thread_name(&self, program: &Program, run: &Run, thread: [u32; 3]) -> String {
         let kernel = program.code(run.grid.kernel).map_or("", |code| code.name.as_str());
@@ -122,13 +160,15 @@ pub(super) struct Resident {
 pub(super) enum Round {
     Ended,
     GoesOn,
+    /// No thread goes on before another block of the cluster does something.
+    Waits,
     /// Every thread that could go on only comes back to where it was.
     Spins,
 }
 
 impl Resident {
     /// Starts a block of a grid; what was here before has ended.
-    pub(super) fn start(&mut self, machine: &mut Machine, program: &Program, run: &Run, index: [u32; 3]) {
+    pub(super) fn start(&mut self, machine: &mut Machine, program: &Program, run: &Run, index: [u32; 3], rank: u32) {
         let [width, height, depth] = run.grid.block;
         let count = width as usize * height as usize * depth as usize;
         machine.blocks = machine.blocks.wrapping_add(1) & 0x3fff_ffff;
@@ -148,6 +188,8 @@ impl Resident {
             None => 0,
         };
         state.epoch = 0;
+        state.rank = rank;
+        state.cluster = (state.place, state.place);
         self.states.clear();
         let mut lane = 0;
         let mut thread = first;
@@ -158,6 +200,8 @@ impl Resident {
                         index: [x, y, z],
                         lane,
                         status: Status::Runnable,
+                        arrived: 0,
+                        waited: 0,
                         errors: LastError::default(),
                         spin: Spin::default(),
                         sync: Sync::new(thread, thread - lane),
@@ -193,19 +237,89 @@ impl Resident {
         }
     }
 
-    fn block<'a>(&'a mut self, machine: &'a mut Machine, program: &'a Program, run: &'a mut Run) -> Block<'a> {
+    fn block<'a>(
+        &'a mut self,
+        machine: &'a mut Machine,
+        program: &'a Program,
+        run: &'a mut Run,
+        peers: Peers<'a>,
+    ) -> Block<'a> {
         let threads = self.threads.get_mut(..self.states.len()).unwrap_or_default();
-        Block { machine, program, run, state: &mut self.state, threads, states: &mut self.states }
+        Block { machine, program, run, peers, state: &mut self.state, threads, states: &mut self.states }
+    }
+
+    pub(super) const fn state(&self) -> &BlockState {
+        &self.state
+    }
+
+    pub(super) const fn state_mut(&mut self) -> &mut BlockState {
+        &mut self.state
+    }
+
+    /// Its place among the blocks that races are looked for in.
+    pub(super) const fn place(&self) -> u32 {
+        self.state.place
+    }
+
+    /// The places of the first and the last block of its cluster.
+    pub(super) const fn set_cluster(&mut self, places: (u32, u32)) {
+        self.state.cluster = places;
+    }
+
+    /// Whether all its threads have ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.states.iter().all(|state| state.status == Status::Ended)
+    }
+
+    /// Whether no thread of it goes on before another block of the cluster does something.
+    pub(super) fn waits_for_others(&self) -> bool {
+        self.states.iter().any(|state| state.status == Status::InCluster)
+            && !self.states.iter().any(|state| state.status == Status::Runnable)
+    }
+
+    /// Whether all threads have arrived at a phase of the cluster's barrier, the first being 0, or have ended.
+    fn has_arrived(&self, phase: u32) -> bool {
+        have_arrived(&self.states, phase)
     }
 
     /// Gives every thread that can go on a turn, or lets all through a barrier.
-    pub(super) fn round(&mut self, machine: &mut Machine, program: &Program, run: &mut Run) -> Result<Round, Box<Fault>> {
-        self.block(machine, program, run).round()
+    pub(super) fn round(
+        &mut self,
+        machine: &mut Machine,
+        program: &Program,
+        run: &mut Run,
+        peers: Peers<'_>,
+    ) -> Result<Round, Box<Fault>> {
+        self.block(machine, program, run, peers).round()
     }
 
     /// A fault when every thread that could go on only comes back to where it was, and nobody changes memory.
-    pub(super) fn spins(&mut self, machine: &mut Machine, program: &Program, run: &mut Run) -> Option<Box<Fault>> {
-        self.block(machine, program, run).spins()
+    pub(super) fn spins(
+        &mut self,
+        machine: &mut Machine,
+        program: &Program,
+        run: &mut Run,
+        peers: Peers<'_>,
+    ) -> Option<Box<Fault>> {
+        self.block(machine, program, run, peers).spins()
+    }
+
+    /// A fault of a thread that waits for the cluster, when all blocks of it wait.
+    pub(super) fn in_vain(
+        &mut self,
+        machine: &mut Machine,
+        program: &Program,
+        run: &mut Run,
+        peers: Peers<'_>,
+    ) -> Option<Box<Fault>> {
+        self.block(machine, program, run, peers).in_vain()
+    }
+
+    /// The block has ended: what other blocks did to its shared memory must come before that.
+    pub(super) fn leave(&self, races: &mut Races, run: &Run, graph: &Graph) {
+        let memory = (shared_base(self.state.number), self.state.shared.len() as u64);
+        let at = Where { node: run.id, block: self.state.place, cluster: self.state.cluster, epoch: self.state.epoch, site: 0 };
+        races.leave(memory, at, self.states.iter().map(|state| &state.sync), graph);
     }
 
     /// The block has ended: its shared memory is gone.
@@ -220,6 +334,7 @@ struct Block<'a> {
     machine: &'a mut Machine,
     program: &'a Program,
     run: &'a mut Run,
+    peers: Peers<'a>,
     state: &'a mut BlockState,
     threads: &'a mut [Thread],
     states: &'a mut [ThreadState],
@@ -244,14 +359,82 @@ impl Block<'_> {
                 return Ok(Round::Ended);
             }
         }
+        let waits = self.states.iter().any(|state| state.status == Status::InCluster);
+        if waits && self.cluster_barrier() {
+            return Ok(Round::GoesOn);
+        }
         if runnable {
             return Ok(if self.spins().is_some() { Round::Spins } else { Round::GoesOn });
         }
         if self.states.iter().all(|state| state.status == Status::Ended) {
             return Ok(Round::Ended);
         }
+        if waits {
+            return Ok(Round::Waits);
+        }
         self.barrier()?;
         Ok(Round::GoesOn)
+    }
+
+    /// Lets threads through the barrier of the cluster, if all others have arrived; whether one went.
+    fn cluster_barrier(&mut self) -> bool {
+        let at = self.place();
+        let mut went = false;
+        // threads may wait for two phases: that of those that come late is complete
+        let mut known: Option<(u32, bool)> = None;
+        for index in 0..self.states.len() {
+            let Some(phase) =
+                self.states.get(index).filter(|state| state.status == Status::InCluster).map(|state| state.waited)
+            else {
+                continue;
+            };
+            let complete = match known {
+                Some((of, complete)) if of == phase => complete,
+                _ => have_arrived(self.states, phase) && self.peers.iter().all(|peer| peer.has_arrived(phase)),
+            };
+            known = Some((phase, complete));
+            if !complete {
+                continue;
+            }
+            let Some(state) = self.states.get_mut(index) else { continue };
+            state.waited += 1;
+            state.status = Status::Runnable;
+            if let Some(races) = &mut self.machine.races {
+                races.waited_for(at, phase, &mut state.sync);
+            }
+            went = true;
+        }
+        // threads that look for something of others may find it now
+        self.machine.changes += u64::from(went);
+        went
+    }
+
+    fn place(&self) -> Where {
+        Where { node: self.run.id, block: self.state.place, cluster: self.state.cluster, epoch: self.state.epoch, site: 0 }
+    }
+
+    /// Of a thread that waits for the cluster in vain: who does not arrive.
+    fn in_vain(&self) -> Option<Box<Fault>> {
+        let index = self.states.iter().position(|state| state.status == Status::InCluster)?;
+        let phase = self.states.get(index)?.waited;
+        let mut names = Vec::new();
+        let mut more = 0;
+        let own = (self.state.index, &*self.states, &*self.threads);
+        let others = self.peers.iter().map(|peer| (peer.state.index, peer.states.as_slice(), peer.threads.as_slice()));
+        for (block, states, threads) in std::iter::once(own).chain(others) {
+            for (state, thread) in states.iter().zip(threads).filter(|(state, _)| !has_arrived(state, phase)) {
+                if names.len() == 3 {
+                    more += 1;
+                    continue;
+                }
+                let at = name_of(thread.waiting(self.program).map(|(effect, _)| effect));
+                names.push(format!("thread {} of block {}, which waits at `{at}`", triple(state.index), triple(block)));
+            }
+        }
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        Some(self.stuck(index, BarrierOp::ClusterWait.name(), names.join("; ")))
     }
 
     fn spins(&self) -> Option<Box<Fault>> {
@@ -303,7 +486,8 @@ impl Block<'_> {
         macro_rules! run {
             ($track:literal) => {{
                 let (machine, run, block) = (&mut *self.machine, &mut *self.run, &mut *self.state);
-                let mut world = World::<$track> { machine, program, run, block, me, site: 0, uncounted: turn };
+                let peers = self.peers.reborrow();
+                let mut world = World::<$track> { machine, program, run, peers, block, me, site: 0, uncounted: turn };
                 let stop = interp::run(program, thread, &mut world, STACK, &mut steps);
                 world.left(steps);
                 stop
@@ -339,6 +523,7 @@ impl Block<'_> {
                 Status::Runnable
             }
             Stop::Waits => match thread.waiting(self.program) {
+                Some((Effect::Barrier { op: BarrierOp::ClusterWait, .. }, _)) => Status::InCluster,
                 Some((Effect::Barrier { op, .. }, _)) if *op != BarrierOp::Warp => Status::AtBarrier,
                 _ => Status::InWarp,
             },
@@ -471,11 +656,7 @@ impl Block<'_> {
     }
 
     fn waits_at(&self, index: usize) -> &'static str {
-        match self.threads.get(index).and_then(|thread| thread.waiting(self.program)) {
-            Some((Effect::Barrier { op, .. }, _)) => op.name(),
-            Some((Effect::Warp { op, .. }, _)) => op.name(),
-            _ => "a barrier",
-        }
+        name_of(self.threads.get(index).and_then(|thread| thread.waiting(self.program)).map(|(effect, _)| effect))
     }
 
     /// Who does not come to the barrier that a thread waits at.
@@ -506,4 +687,23 @@ impl Block<'_> {
         }
         if names.is_empty() { "threads that its mask names otherwise".to_owned() } else { names.join("; ") }
     }
+}
+
+/// What a thread waits at.
+fn name_of(effect: Option<&Effect>) -> &'static str {
+    match effect {
+        Some(Effect::Barrier { op, .. }) => op.name(),
+        Some(Effect::Warp { op, .. }) => op.name(),
+        _ => "a barrier",
+    }
+}
+
+fn has_arrived(state: &ThreadState, phase: u32) -> bool {
+    state.status == Status::Ended || state.arrived > phase
+}
+
+/// Whether all threads have arrived at a phase of their cluster's barrier, or have ended: "all non-exited threads" (PTX ISA,
+/// `barrier.cluster`; the same on an H200).
+fn have_arrived(states: &[ThreadState], phase: u32) -> bool {
+    states.iter().all(|state| has_arrived(state, phase))
 }

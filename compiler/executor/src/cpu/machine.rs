@@ -2,6 +2,7 @@
 
 use super::CpuOptions;
 use super::block::{Resident, Round};
+use super::cluster::{Cluster, Shape};
 use super::graph::{Frontier, Graph, Grid, NodeId, Submission, Work};
 use super::limits::{self, Limits};
 use super::memory::{self, Memory};
@@ -77,7 +78,7 @@ pub(super) struct Machine {
     /// Reads of what was not written, each place once, where races are looked for.
     unwritten: Vec<(Fault, NodeId, u32)>,
     /// Blocks that have ended, whose memory is used again.
-    spare: Vec<Resident>,
+    pub spare: Vec<Resident>,
     pub blocks: u32,
     pub thread_number: u32,
 }
@@ -102,7 +103,7 @@ const MAX_NESTED: u32 = 64;
 /// Numbers of threads are not used again before this many are: so an address on the stack of a thread that has ended is nobody else's.
 const MOST_THREADS: u32 = 1 << 28;
 
-/// How many blocks of a grid run side by side at most, where that is drawn.
+/// How many clusters of a grid run side by side at most, where that is drawn.
 const MOST_RESIDENT: u64 = 4;
 
 /// One in so many rounds of a grid lets another grid run, where that is drawn.
@@ -246,42 +247,40 @@ impl Machine {
         let program = Arc::clone(&self.program);
         let mut resident = Vec::new();
         let result = self.blocks(&program, &mut run, &mut resident);
-        self.spare.append(&mut resident);
+        self.spare.extend(resident.into_iter().flat_map(Cluster::into_blocks));
         self.events -= run.events;
         result
     }
 
-    /// Runs the blocks of a grid: one after the other, or, where orders are drawn, a few side by side, while other grids run in between.
-    fn blocks(&mut self, program: &Program, run: &mut Run, resident: &mut Vec<Resident>) -> Result<(), Box<Fault>> {
-        let [width, height, depth] = run.grid.grid.map(u64::from);
-        let count = width * height * depth;
+    /// Runs the blocks of a grid: one cluster after the other, or, where orders are drawn, a few side by side, while other grids run in between.
+    fn blocks(&mut self, program: &Program, run: &mut Run, resident: &mut Vec<Cluster>) -> Result<(), Box<Fault>> {
+        let cluster = program.code(run.grid.kernel).and_then(|code| code.cluster).unwrap_or([1; 3]);
+        let shape = Shape::new(run.grid.grid, cluster);
+        let count = shape.count();
         let order = self.order(count);
         let drawn = matches!(self.schedule, Schedule::Random { .. });
         let most = if drawn { 1 + self.draw.below(MOST_RESIDENT) as usize } else { 1 };
         let mut started = 0;
         loop {
             while started < count && resident.len() < most {
-                let linear = order.at(started);
-                let index = [linear % width, linear / width % height, linear / (width * height)].map(|at| at as u32);
-                let mut block = self.spare.pop().unwrap_or_default();
-                block.start(self, program, run, index);
-                resident.push(block);
+                let cluster = Cluster::start(self, program, run, &shape, order.at(started));
+                resident.push(cluster);
                 started += 1;
             }
             let at = if drawn { self.draw.below(resident.len() as u64) as usize } else { 0 };
-            let Some(block) = resident.get_mut(at) else { return Ok(()) };
-            match block.round(self, program, run)? {
+            let Some(cluster) = resident.get_mut(at) else { return Ok(()) };
+            match cluster.round(self, program, run)? {
                 Round::Ended => {
-                    let block = resident.swap_remove(at);
-                    block.end(self);
-                    self.spare.push(block);
+                    let cluster = resident.swap_remove(at);
+                    cluster.end(self, run);
+                    self.spare.extend(cluster.into_blocks());
                 }
-                Round::GoesOn => {}
+                Round::GoesOn | Round::Waits => {}
                 Round::Spins => {
                     // in vain, unless another block that has started goes on
                     let mut first = None;
-                    let all = resident.iter_mut().all(|block| {
-                        let fault = block.spins(self, program, run);
+                    let all = resident.iter_mut().all(|cluster| {
+                        let fault = cluster.spins(self, program, run);
                         let spins = fault.is_some();
                         first = first.take().or(fault);
                         spins
@@ -323,7 +322,7 @@ impl Machine {
         if let Some(races) = &mut self.races {
             self.thread_number = self.thread_number.wrapping_add(1);
             let block = races.start_block(self.thread_number, 1, id, [0; 3]);
-            let at = Where { node: id, block, epoch: 0, site: self.graph.site(id) };
+            let at = Where { node: id, block, cluster: (block, block), epoch: 0, site: self.graph.site(id) };
             follow = Some((at, Sync::new(self.thread_number, self.thread_number)));
         }
         for row in transfer.rows() {
@@ -346,11 +345,13 @@ impl Machine {
     /// What a kernel needs, as `cudaFuncGetAttributes` tells.
     pub(super) fn attributes(&mut self, function: u32) -> Result<KernelAttributes, CudaError> {
         let code = self.program.code(function).filter(|code| code.kind == FunctionKind::Kernel);
-        let bounds = code.ok_or(limits::INVALID_DEVICE_FUNCTION)?.launch_bounds;
+        let code = code.ok_or(limits::INVALID_DEVICE_FUNCTION)?;
+        let (bounds, cluster) = (code.launch_bounds, code.cluster);
         let most = bounds.map_or(limits::MAX_THREADS, |(threads, _)| u64::from(threads).clamp(1, limits::MAX_THREADS));
         let shared_bytes = self.kernel(function).static_size;
         Ok(KernelAttributes {
             shared_bytes,
+            cluster: cluster.unwrap_or_default(),
             max_threads: most as i32,
             ptx_version: limits::ARCHITECTURE,
             binary_version: limits::ARCHITECTURE,
@@ -551,8 +552,14 @@ impl Machine {
             || block_y > 1024
             || block_z > 64
             || threads > bound.min(limits::MAX_THREADS);
+        let whole =
+            code.cluster.is_none_or(|cluster| grid.grid.iter().zip(cluster).all(|(blocks, size)| blocks % size.max(1) == 0));
         let shared = self.kernel(grid.kernel).static_size + u64::from(grid.shared);
-        if dimensions || shared > limits::MAX_SHARED { limits::INVALID_CONFIGURATION } else { 0 }
+        match dimensions || shared > limits::MAX_SHARED {
+            true => limits::INVALID_CONFIGURATION,
+            false if whole => 0,
+            false => limits::INVALID_CLUSTER_SIZE,
+        }
     }
 
     /// Submits host work in a stream; 0 is the default stream.

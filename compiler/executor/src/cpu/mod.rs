@@ -8,13 +8,14 @@
 //! - `machine`: memory and work; running grids
 //! - `graph`: what waits for what; `streams`: handles of streams and events
 //! - `schedule`: which of the orders that the language allows
-//! - `block`: threads, barriers; `warp`: warp operations
+//! - `block`: threads, barriers; `warp`: warp operations; `cluster`: blocks that run at the same time
 //! - `world`: what a thread reaches; `runtime`: the calls that it makes
 //! - `texture`: arrays, texture and surface objects
 //! - `races`: accesses that nothing orders
 //! - `memory`: allocations; `limits`: limits and attributes
 
 mod block;
+mod cluster;
 mod graph;
 mod limits;
 mod machine;

@@ -1,9 +1,10 @@
 //! What a device thread reaches beyond its own stack.
 
-use super::block::{BlockState, ThreadState};
+use super::block::{BlockState, Resident, ThreadState};
+use super::cluster::Peers;
 use super::graph::{Grid, NodeId, Submission, Work};
 use super::limits;
-use super::machine::{Machine, Run};
+use super::machine::{Machine, Run, triple};
 use super::races::{Kind, Races, Subject, Where};
 use crate::address::{Region, region, shared_base};
 use crate::atomic;
@@ -16,7 +17,7 @@ use crate::print;
 use crate::program::Program;
 use crate::trace::{Stream, Submitter};
 use crate::written::Unwritten;
-use cdp_core::builtins::{Cdp, MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
+use cdp_core::builtins::{BarrierOp, Cdp, MemoryScope, Register, STREAM_DEFAULT, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use cdp_core::source::Span;
 use cdp_core::types::Space;
 
@@ -25,6 +26,8 @@ pub(super) struct World<'a, const TRACK: bool> {
     pub machine: &'a mut Machine,
     pub program: &'a Program,
     pub run: &'a mut Run,
+    /// The other blocks of the cluster.
+    pub peers: Peers<'a>,
     pub block: &'a mut BlockState,
     pub me: &'a mut ThreadState,
     /// The step that it is at, where accesses are followed.
@@ -47,13 +50,19 @@ impl<const TRACK: bool> World<'_, TRACK> {
         match region(access.address) {
             Region::Device => self.machine.memory.at(access),
             Region::Shared(number) if number == self.block.number => self.shared(access),
-            Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "the shared memory of another block" })),
+            Region::Shared(number) => self.remote(number, access),
             Region::Local(_) => Err(Box::new(FaultKind::Private { access, whose: "the local memory of another thread" })),
         }
     }
 
     pub(super) fn place(&self) -> Where {
-        Where { node: self.run.id, block: self.block.place, epoch: self.block.epoch, site: self.site }
+        Where {
+            node: self.run.id,
+            block: self.block.place,
+            cluster: self.block.cluster,
+            epoch: self.block.epoch,
+            site: self.site,
+        }
     }
 
     /// Checks an access for races, where that is wanted.
@@ -88,27 +97,33 @@ impl<const TRACK: bool> World<'_, TRACK> {
     }
 
     fn shared(&mut self, access: Access) -> Step<&mut [u8]> {
-        let start = (access.address & 0xffff_ffff) as usize;
-        let end = start.saturating_add(access.size as usize);
-        if end > self.block.shared.len() {
-            return Err(Box::new(FaultKind::OutOfBounds { access, near: Some(self.shared_memory()) }));
+        let span = self.kernel_span();
+        self.block.shared_bytes(access, span)
+    }
+
+    /// The shared memory of another block of the cluster, which must have started and must not have ended.
+    fn remote(&mut self, number: u32, access: Access) -> Step<&mut [u8]> {
+        let span = self.kernel_span();
+        let Self { machine, peers, me, .. } = self;
+        let Some(peer) = peers.iter_mut().find(|peer| peer.state().number == number) else {
+            return Err(Box::new(FaultKind::Private { access, whose: "the shared memory of another block" }));
+        };
+        let has_ended = peer.has_ended();
+        let starts = machine.races.as_ref().is_none_or(|races| races.knows_of(peer.place(), &me.sync));
+        if has_ended || !starts {
+            let block = triple(peer.state().index);
+            return Err(Box::new(FaultKind::Absent { access, block, has_ended }));
         }
-        if access.write {
-            self.block.written.set(start as u64, access.size);
-        }
-        Ok(self.block.shared.get_mut(start..end).unwrap_or_default())
+        peer.state_mut().shared_bytes(access, span)
+    }
+
+    fn kernel_span(&self) -> Span {
+        self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span)
     }
 
     /// The block's shared memory, for messages.
     fn shared_memory(&self) -> Allocation {
-        Allocation {
-            address: shared_base(self.block.number),
-            size: self.block.shared.len() as u64,
-            what: "the block's shared memory".to_owned(),
-            element: String::new(),
-            element_size: 1,
-            span: self.program.code(self.run.grid.kernel).map_or_else(Span::default, |code| code.span),
-        }
+        self.block.shared_memory(self.kernel_span())
     }
 
     /// The shared variable that a byte is in, for messages.
@@ -169,8 +184,71 @@ impl<const TRACK: bool> World<'_, TRACK> {
                 let missing = self.block.written.missing(start, access.size);
                 Ok(missing.map(|bytes| Box::new(Unwritten { address: access.address, bytes, of: self.shared_variable(start) })))
             }
-            _ => Ok(None),
+            Region::Shared(number) => {
+                let peer = self.peers.iter().map(Resident::state).find(|peer| peer.number == number);
+                let start = access.address & 0xffff_ffff;
+                Ok(peer.and_then(|peer| {
+                    let bytes = peer.written.missing(start, access.size)?;
+                    Some(Box::new(Unwritten { address: access.address, bytes, of: peer.shared_memory(self.kernel_span()) }))
+                }))
+            }
+            Region::Local(_) => Ok(None),
         }
+    }
+
+    /// The rank of the block that a number stands for, and its first shared byte.
+    fn rank_of(&self, number: u32) -> Option<u32> {
+        let own = (number == self.block.number).then_some(self.block.rank);
+        own.or_else(|| self.peers.iter().map(Resident::state).find(|peer| peer.number == number).map(|peer| peer.rank))
+    }
+
+    fn cluster(&self) -> [u32; 3] {
+        self.program.code(self.run.grid.kernel).and_then(|code| code.cluster).unwrap_or([1; 3])
+    }
+
+    fn cluster_register(&self, register: Register) -> u32 {
+        let [width, height, depth] = self.cluster();
+        let [x, y, z] = self.block.index;
+        let [grid_x, grid_y, grid_z] = self.run.grid.grid;
+        let specified = self.program.code(self.run.grid.kernel).is_some_and(|code| code.cluster.is_some());
+        match register {
+            Register::ClusterDimX => width,
+            Register::ClusterDimY => height,
+            Register::ClusterDimZ => depth,
+            Register::ClusterIdxX => x / width.max(1),
+            Register::ClusterIdxY => y / height.max(1),
+            Register::ClusterIdxZ => z / depth.max(1),
+            Register::ClusterBlockIdxX => x % width.max(1),
+            Register::ClusterBlockIdxY => y % height.max(1),
+            Register::ClusterBlockIdxZ => z % depth.max(1),
+            Register::ClusterGridDimX => grid_x / width.max(1),
+            Register::ClusterGridDimY => grid_y / height.max(1),
+            Register::ClusterGridDimZ => grid_z / depth.max(1),
+            Register::ClusterBlockRank => self.block.rank,
+            Register::ClusterSize => width * height * depth,
+            _ => u32::from(specified),
+        }
+    }
+
+    /// One half of the barrier of the cluster.
+    fn cluster_barrier(&mut self, op: BarrierOp) -> Step<Flow> {
+        let waits = op == BarrierOp::ClusterWait;
+        if (self.me.arrived > self.me.waited) != waits {
+            return Err(Box::new(FaultKind::Turn { barrier: op.name(), has_arrived: !waits }));
+        }
+        if waits {
+            return Ok(Flow::Wait);
+        }
+        self.me.arrived += 1;
+        // others may go on now
+        self.machine.changes += 1;
+        if TRACK {
+            let at = self.place();
+            if let Some(races) = &mut self.machine.races {
+                races.arrive(at, op == BarrierOp::ClusterArriveRelaxed, &mut self.me.sync);
+            }
+        }
+        Ok(Flow::Continue)
     }
 
     fn launch(&mut self, launch: &Launch, locals: &mut Locals<'_>, span: Span) -> Step {
@@ -434,7 +512,33 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
                 self.machine.steps += 1;
                 return self.machine.steps;
             }
+            _ => self.cluster_register(register),
         })
+    }
+
+    fn map_shared_rank(&mut self, address: u64, rank: u32) -> Step<u64> {
+        let blocks = self.cluster().iter().product();
+        if !matches!(region(address), Region::Shared(number) if self.rank_of(number).is_some()) {
+            return Err(Box::new(FaultKind::WrongSpace { space: Space::Shared.name(), address }));
+        }
+        let own = (rank == self.block.rank).then_some(self.block.number);
+        let peer = || self.peers.iter().map(Resident::state).find(|peer| peer.rank == rank).map(|peer| peer.number);
+        match own.or_else(peer) {
+            Some(number) => Ok(shared_base(number) + (address & 0xffff_ffff)),
+            None => Err(Box::new(FaultKind::Rank { rank, blocks })),
+        }
+    }
+
+    fn shared_rank(&mut self, address: u64) -> Step<u32> {
+        let rank = match region(address) {
+            Region::Shared(number) => self.rank_of(number),
+            _ => None,
+        };
+        rank.ok_or_else(|| Box::new(FaultKind::WrongSpace { space: Space::Shared.name(), address }))
+    }
+
+    fn is_own_shared(&self, block: u32) -> bool {
+        block == self.block.number
     }
 
     fn global_address(&mut self, global: u32) -> Step<u64> {
@@ -467,6 +571,7 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
                     Races::fence(*scope, at, &mut self.me.sync);
                 }
             }
+            Effect::Barrier { op, .. } if op.is_of_cluster() => return self.cluster_barrier(*op),
             Effect::Barrier { .. } | Effect::Warp { .. } => return Ok(Flow::Wait),
             Effect::Allocate(_) => {
                 return Err(Box::new(FaultKind::Unsupported("`device` exists in host code only".to_owned())));

@@ -169,6 +169,7 @@ impl<'a> Decoder<'a> {
             kind: function.kind.clone(),
             span: function.span,
             launch_bounds: function.launch_bounds,
+            cluster: function.cluster,
             ops: Vec::new(),
             spans: Vec::new(),
             template: vec![0; frame.size as usize],

@@ -57,6 +57,14 @@ impl Decoder<'_> {
                 let (a, b) = (self.operand(a), self.operand(b));
                 self.push(Op::Distance { d, a, b, size });
             }
+            Rvalue::MapSharedRank(pointer, rank) => {
+                let (a, b) = (self.operand(pointer), self.operand(rank));
+                self.push(Op::MapSharedRank { d, a, b });
+            }
+            Rvalue::SharedRank(pointer) => {
+                let a = self.operand(pointer);
+                self.push(Op::SharedRank { d, a });
+            }
             Rvalue::Register(register) => self.push(Op::Register { register: *register, d }),
             Rvalue::Intrinsic(intrinsic, args) => self.intrinsic(*intrinsic, d, ty, args),
         }

@@ -68,6 +68,18 @@ pub(crate) trait Environment {
     fn register(&mut self, register: Register) -> u64;
     /// Where a variable lies.
     fn global_address(&mut self, global: u32) -> Step<u64>;
+    /// The same place in the shared memory of the block of the cluster with this rank.
+    fn map_shared_rank(&mut self, _address: u64, _rank: u32) -> Step<u64> {
+        Err(Box::new(FaultKind::Unsupported("clusters exist in kernels only".to_owned())))
+    }
+    /// The rank of the block in whose shared memory an address is.
+    fn shared_rank(&mut self, _address: u64) -> Step<u32> {
+        Err(Box::new(FaultKind::Unsupported("clusters exist in kernels only".to_owned())))
+    }
+    /// Whether the shared memory of the block with this number is the thread's own.
+    fn is_own_shared(&self, _block: u32) -> bool {
+        true
+    }
     /// Carries out an effect, or asks the thread to wait: then the next step is the one after it, and whoever resumes the thread has
     /// carried it out.
     fn effect(&mut self, effect: &Effect, locals: &mut Locals<'_>, span: Span) -> Step<Flow>;
@@ -397,7 +409,7 @@ fn straight<E: Environment>(
             }
             Op::ToSpace { space, d, a } => {
                 let address = locals.u64(a);
-                check!(in_space(address, space));
+                check!(in_space(address, space, environment));
                 locals.set_u64(d, address);
             }
             Op::Select { d, c, a, b, size } => {
@@ -446,6 +458,15 @@ fn straight<E: Environment>(
                 let bytes = locals.u64(a).wrapping_sub(locals.u64(b)).cast_signed();
                 let distance = bytes.wrapping_div(i64::from(size.max(1)));
                 locals.set_u64(d, distance.cast_unsigned());
+            }
+            Op::MapSharedRank { d, a, b } => {
+                let rank = u32::from_le_bytes(get::<4>(locals.slots, b));
+                let address = check!(environment.map_shared_rank(locals.u64(a), rank));
+                locals.set_u64(d, address);
+            }
+            Op::SharedRank { d, a } => {
+                let rank = check!(environment.shared_rank(locals.u64(a)));
+                locals.set_u32(d, rank);
             }
             Op::Load1 { d, a, bytes } => {
                 at!();
@@ -565,13 +586,15 @@ fn indexed(base: u64, index: i64, signed: bool, indexing: &Indexing) -> Step<u64
     Ok(base.wrapping_add(index.cast_unsigned().wrapping_mul(indexing.scale)).wrapping_add(indexing.offset.cast_unsigned()))
 }
 
-fn in_space(address: u64, space: Space) -> Step {
+fn in_space(address: u64, space: Space, environment: &impl Environment) -> Step {
     use crate::address::{Region, region};
     let fits = match (region(address), space) {
         _ if address == 0 => true,
         (Region::Local(_), Space::Local | Space::Generic)
-        | (Region::Shared(_), Space::Shared | Space::Generic)
+        | (Region::Shared(_), Space::Generic)
         | (Region::Device, Space::Global | Space::Constant | Space::Generic) => true,
+        // PTX ISA, `cvta`: `.shared` is that of the thread's own block
+        (Region::Shared(block), Space::Shared) => environment.is_own_shared(block),
         _ => false,
     };
     if fits { Ok(()) } else { Err(Box::new(FaultKind::WrongSpace { space: space.name(), address })) }

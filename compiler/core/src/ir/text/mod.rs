@@ -86,8 +86,12 @@ const CASTS: [(&str, CastKind); 15] = [
     ("bits", CastKind::Bits),
 ];
 
-const SCOPES: [(&str, MemoryScope); 3] =
-    [("block", MemoryScope::Block), ("device", MemoryScope::Device), ("system", MemoryScope::System)];
+const SCOPES: [(&str, MemoryScope); 4] = [
+    ("block", MemoryScope::Block),
+    ("cluster", MemoryScope::Cluster),
+    ("device", MemoryScope::Device),
+    ("system", MemoryScope::System),
+];
 
 const ACCESSES: [(&str, Access); 12] = [
     ("plain", Access::Plain),

@@ -278,6 +278,7 @@ impl<'t> Parser<'t> {
             locals: Vec::new(),
             blocks: Vec::new(),
             launch_bounds: None,
+            cluster: None,
             inline: Inline::Auto,
             exported: false,
             span: Span::default(),
@@ -286,6 +287,13 @@ impl<'t> Parser<'t> {
             let threads = self.index()?;
             self.expect(",")?;
             function.launch_bounds = Some((threads, self.index()?));
+        }
+        if self.eat_word("cluster") {
+            let x = self.index()?;
+            self.expect(",")?;
+            let y = self.index()?;
+            self.expect(",")?;
+            function.cluster = Some([x, y, self.index()?]);
         }
         if self.eat_word("inline") {
             function.inline = Inline::Always;

@@ -255,6 +255,11 @@ impl Parser<'_> {
                 let (a, b) = self.pair()?;
                 Rvalue::Distance(a, b)
             }
+            "map_shared_rank" => {
+                let (pointer, rank) = self.pair()?;
+                Rvalue::MapSharedRank(pointer, rank)
+            }
+            "shared_rank" => Rvalue::SharedRank(self.operand()?),
             "aggregate" => Rvalue::Aggregate(self.arguments()?),
             "extract" => {
                 let a = self.operand()?;

@@ -266,6 +266,9 @@ impl Printer<'_> {
         if let Some((threads, blocks)) = function.launch_bounds {
             let _ = write!(self.out, " launch_bounds {threads}, {blocks}");
         }
+        if let Some([x, y, z]) = function.cluster {
+            let _ = write!(self.out, " cluster {x}, {y}, {z}");
+        }
         self.put(match function.inline {
             Inline::Auto => "",
             Inline::Always => " inline",

@@ -224,6 +224,14 @@ impl Printer<'_> {
                 self.put("distance ");
                 self.list(&[a.clone(), b.clone()]);
             }
+            Rvalue::MapSharedRank(pointer, rank) => {
+                self.put("map_shared_rank ");
+                self.list(&[pointer.clone(), rank.clone()]);
+            }
+            Rvalue::SharedRank(pointer) => {
+                self.put("shared_rank ");
+                self.operand(pointer);
+            }
             Rvalue::Aggregate(elements) => {
                 self.put("aggregate ");
                 self.arguments(elements);

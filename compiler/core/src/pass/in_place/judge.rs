@@ -109,6 +109,7 @@ impl<'a> Judge<'a> {
             (does.barrier, "the child's threads wait for each other"),
             (does.shared, "the child has shared memory"),
             (does.warp, "the child talks to its warp"),
+            (does.cluster, "the child works in clusters of blocks"),
             (does.gridid, "the child asks for the number of its grid"),
             (does.tail, "the child may make tail launches, which come when its grid has ended"),
             (does.ordered, "the child works in a stream, which belongs to its own grid or block"),

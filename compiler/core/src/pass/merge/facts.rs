@@ -19,6 +19,8 @@ pub(in crate::pass) struct Does {
     pub shared: Option<Span>,
     /// Talks to its warp, or asks for its lane.
     pub warp: Option<Span>,
+    /// Has to do with its cluster of blocks.
+    pub cluster: Option<Span>,
     /// Asks for its grid's number.
     pub gridid: Option<Span>,
     /// Launches into a stream that may be the tail stream.
@@ -186,7 +188,7 @@ fn all(own: &[Does], callers: &[Vec<FunctionId>]) -> Vec<Does> {
 }
 
 fn does(module: &Module, function: &Function) -> Does {
-    let mut does = Does::default();
+    let mut does = Does { cluster: function.cluster.map(|_| function.span), ..Does::default() };
     if function.blocks.is_empty() {
         does.external = Some(function.span);
         return does;
@@ -217,11 +219,16 @@ fn does(module: &Module, function: &Function) -> Does {
         }
         match &statement.kind {
             StatementKind::Barrier { op: BarrierOp::Warp, .. } | StatementKind::Warp { .. } => note(&mut does.warp),
+            StatementKind::Barrier { op, .. } if op.is_of_cluster() => note(&mut does.cluster),
             StatementKind::Barrier { .. } => note(&mut does.barrier),
+            StatementKind::Assign { value: Rvalue::MapSharedRank(..) | Rvalue::SharedRank(_), .. } => {
+                note(&mut does.cluster);
+            }
             StatementKind::Assign { value: Rvalue::Register(register), .. } => match register {
                 Register::LaneId => note(&mut does.warp),
                 Register::GridId => note(&mut does.gridid),
                 Register::WarpSize | Register::Clock | Register::Clock64 | Register::GlobalTimer => {}
+                _ if register.is_of_cluster() => note(&mut does.cluster),
                 _ if is_block_place(*register) => note(&mut does.block_place),
                 _ => note(&mut does.thread_place),
             },

@@ -345,7 +345,7 @@ impl Walk<'_> {
             }
             Rvalue::Offset(a, index) => step(ty, Step::Offset, [a, index].map(|operand| self.operand(operand))),
             Rvalue::AddressOf(place) => self.place(ty, place, Step::AddressOf),
-            Rvalue::Distance(..) | Rvalue::Aggregate(_) => None,
+            Rvalue::Distance(..) | Rvalue::Aggregate(_) | Rvalue::MapSharedRank(..) | Rvalue::SharedRank(_) => None,
         };
         known.map_or(Value::Unknown, Value::Uniform)
     }

@@ -229,6 +229,9 @@ fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: 
     if let Some(span) = does.external {
         return Err(obstacle("what the child calls there is defined elsewhere, and may ask where its block is", span));
     }
+    if let Some(span) = does.cluster {
+        return Err(obstacle("the child works in clusters of blocks", span));
+    }
     if let Some(span) = does.gridid {
         return Err(obstacle("the child asks for the number of its grid", span));
     }

@@ -1,12 +1,13 @@
 //! Data races: two accesses to one byte, one of them writing, that nothing orders (CUDA programming guide 4.18.3.1; cdp2 rules R11 to R13).
 //!
-//! What orders accesses: a thread's own order; `__syncthreads` and its kin; `__syncwarp` among its lanes; a launch, for what the launching
+//! What orders accesses: a thread's own order; `__syncthreads` and its kin; `__syncwarp` among its lanes; the barrier of a cluster; a launch, for what the launching
 //! thread did or knew; streams, events and tails; the completion of a grid with all that it launched; and a fence followed by an atomic
 //! operation that another thread's atomic operation on the same address comes after. (CUDA would have the reader fence as well; programs do
 //! without, and the card forgives it.) All of it is about what must be, not about what happened to run first: a race is found
 //! whatever the schedule, as long as the program takes the same path.
 //!
 //! - this file: what each thread knows, and the checks
+//! - `cluster`: what the barrier of a cluster hands on
 //! - `order`: whether an earlier access is ordered before a thread
 //! - `shadow`: who touched each byte last
 //! - `report`: the diagnostic
@@ -16,6 +17,7 @@
 //!
 //! One run from one wait of the host to the next stands for itself: waiting orders everything before it.
 
+mod cluster;
 mod order;
 mod report;
 mod shadow;
@@ -23,6 +25,7 @@ mod shadow;
 use super::graph::{Graph, NodeId};
 use crate::fault::{Access, Allocation};
 use cdp_core::builtins::MemoryScope;
+use cluster::{ClusterBarrier, ClusterView};
 use order::{Known, Location};
 pub(super) use shadow::Kind;
 use shadow::{Shadow, Touch};
@@ -37,6 +40,9 @@ const MOST_REPORTED: usize = 20;
 /// What a thread has learnt from atomic operations: of each location, how many of the releases there.
 type View = Arc<Vec<(u32, u32)>>;
 
+/// Whom something is handed on to: the blocks from one place to another, or all.
+type Audience = Option<(u32, u32)>;
+
 /// What a thread knows, and what others may know of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sync {
@@ -49,8 +55,10 @@ pub(super) struct Sync {
     /// Of each lane of its warp, the clock up to which it knows what that lane did, since the last barrier of the block.
     lanes: Option<Arc<[u32; 32]>>,
     view: View,
-    /// What the next atomic operation hands on, and whether only to its own block.
-    released: Option<(Arc<Point>, bool)>,
+    /// What it knows of the blocks of its cluster.
+    cluster: Option<Arc<ClusterView>>,
+    /// What the next atomic operation hands on, and to whom.
+    released: Option<(Arc<Point>, Audience)>,
 }
 
 /// A thread at one moment, with all that it knew.
@@ -64,6 +72,7 @@ pub(super) struct Point {
     epoch: u32,
     lanes: Option<Arc<[u32; 32]>>,
     view: View,
+    cluster: Option<Arc<ClusterView>>,
     node: NodeId,
 }
 
@@ -73,6 +82,8 @@ pub(super) struct Where {
     pub node: NodeId,
     /// Place of the block in [`Races::blocks`].
     pub block: u32,
+    /// The places of the first and the last block of its cluster.
+    pub cluster: (u32, u32),
     /// Barriers that the block has passed.
     pub epoch: u32,
     /// The step, as a number of the whole program.
@@ -86,6 +97,8 @@ struct Block {
     threads: u32,
     node: NodeId,
     index: [u32; 3],
+    /// The place of the first block of its cluster: its own where it is alone.
+    cluster: u32,
 }
 
 /// All that is known about accesses since the host last waited.
@@ -98,6 +111,8 @@ pub(super) struct Races {
     /// Locations by address.
     released_at: HashMap<u64, u32>,
     known: Known,
+    /// By the place of the cluster's first block.
+    clusters: HashMap<u32, ClusterBarrier>,
     seen: HashSet<(u32, u32)>,
     pub found: Vec<Race>,
     /// Races beyond those in `found`.
@@ -116,8 +131,9 @@ impl Sync {
 impl Races {
     /// A block starts, with threads numbered from `first`; its place among the blocks.
     pub(super) fn start_block(&mut self, first: u32, threads: u32, node: NodeId, index: [u32; 3]) -> u32 {
-        self.blocks.push(Block { first, threads, node, index });
-        u32::try_from(self.blocks.len() - 1).unwrap_or(u32::MAX)
+        let place = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
+        self.blocks.push(Block { first, threads, node, index, cluster: place });
+        place
     }
 
     /// A block's shared memory is gone.
@@ -195,8 +211,12 @@ impl Races {
 
     /// A fence: what the thread did so far may be handed on by an atomic operation.
     pub(super) fn fence(scope: MemoryScope, at: Where, me: &mut Sync) {
-        let block_only = scope == MemoryScope::Block;
-        me.released = Some((Arc::new(Self::point(at, me)), block_only));
+        let audience = match scope {
+            MemoryScope::Block => Some((at.block, at.block)),
+            MemoryScope::Cluster => Some(at.cluster),
+            MemoryScope::Device | MemoryScope::System => None,
+        };
+        me.released = Some((Arc::new(Self::point(at, me)), audience));
         me.clock += 1;
     }
 
@@ -214,8 +234,8 @@ impl Races {
         };
         let Some(location) = self.locations.get_mut(id as usize) else { return };
         let before = location.len();
-        if let Some((point, block_only)) = me.released.as_ref().filter(|_| writes) {
-            location.release(point, *block_only, id);
+        if let Some((point, audience)) = me.released.as_ref().filter(|_| writes) {
+            location.release(point, *audience, id);
         }
         if before > 0 {
             let view = Arc::make_mut(&mut me.view);
@@ -242,6 +262,7 @@ impl Races {
             epoch: at.epoch,
             lanes: me.lanes.clone(),
             view: Arc::clone(&me.view),
+            cluster: me.cluster.clone(),
             node: at.node,
         }
     }
@@ -276,7 +297,9 @@ impl Races {
             threads.iter().for_each(|thread| merge(&mut view, &thread.view));
             Arc::new(view)
         };
+        let cluster = cluster::later(threads.iter().map(|thread| &thread.cluster));
         for thread in &mut threads {
+            thread.cluster.clone_from(&cluster);
             thread.lanes = None;
             thread.view = Arc::clone(&view);
             thread.clock += 1;
@@ -302,8 +325,10 @@ impl Races {
             }
         }
         let (known, view) = (Arc::new(known), Arc::new(view));
+        let cluster = cluster::later(threads.iter().map(|thread| &thread.cluster));
         for thread in threads.iter_mut() {
             thread.lanes = Some(Arc::clone(&known));
+            thread.cluster.clone_from(&cluster);
             thread.view = Arc::clone(&view);
             thread.clock += 1;
         }
@@ -326,6 +351,7 @@ fn merge(view: &mut Vec<(u32, u32)>, other: &[(u32, u32)]) {
 }
 
 /// An access that is being checked.
+#[derive(Clone, Copy)]
 struct Now<'a> {
     touch: Touch,
     block: Block,

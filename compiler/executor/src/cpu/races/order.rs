@@ -1,9 +1,10 @@
 //! Whether an earlier access is ordered before a thread.
 
 use super::shadow::{Kind, Touch};
-use super::{Block, Now, Point, View};
+use super::{Audience, Block, ClusterView, Now, Point, View};
 use crate::cpu::graph::{Graph, NodeId};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Pairs of grids of which it is known whether the first, with all its accesses, comes before the second starts. Where that hangs on which
 /// access it is, as with a parent and its child, nothing is noted.
@@ -41,10 +42,12 @@ impl Known {
 #[derive(Debug, Default)]
 pub(super) struct Location {
     len: u32,
-    /// By thread: at which place, up to which clock, and the block that it is meant for if only one is.
-    threads: HashMap<u32, Vec<(u32, u32, Option<u32>)>>,
-    /// By block: at which place, up to before which epoch.
-    blocks: HashMap<u32, Vec<(u32, u32)>>,
+    /// By thread: at which place, up to which clock, and for whom.
+    threads: HashMap<u32, Vec<(u32, u32, Audience)>>,
+    /// By block: at which place, up to before which epoch, and for whom.
+    blocks: HashMap<u32, Vec<(u32, u32, Audience)>>,
+    /// What the releasing threads knew of their clusters: at which place, and for whom.
+    clusters: Vec<(u32, Audience, Arc<ClusterView>)>,
     /// What the releasing threads had learnt elsewhere.
     also: Vec<Also>,
     /// Their grids, which started after what those waited for.
@@ -60,8 +63,8 @@ struct Also {
     learnt: (u32, u32),
     /// The thread's block: there, it had learnt what was meant for that block only.
     block: u32,
-    /// Whether this release is meant for that block only, too.
-    block_only: bool,
+    /// Whom this release is meant for.
+    only: Audience,
 }
 
 impl Location {
@@ -74,10 +77,9 @@ impl Location {
         self.len
     }
 
-    pub(super) fn release(&mut self, point: &Point, block_only: bool, id: u32) {
+    pub(super) fn release(&mut self, point: &Point, only: Audience, id: u32) {
         let place = self.len;
         self.len += 1;
-        let only = block_only.then_some(point.block);
         self.threads.entry(point.thread).or_default().push((place, point.clock, only));
         if let Some(lanes) = &point.lanes {
             // the lane of the thread itself is found by its own clock
@@ -86,25 +88,44 @@ impl Location {
                 self.threads.entry(first + lane).or_default().push((place, known - 1, only));
             }
         }
-        if !block_only {
-            self.blocks.entry(point.block).or_default().push((place, point.epoch));
-            if !self.grids.iter().any(|(_, node)| *node == point.node) {
-                self.grids.push((place, point.node));
-            }
+        self.blocks.entry(point.block).or_default().push((place, point.epoch, only));
+        if let Some(view) = &point.cluster
+            && !self.clusters.iter().any(|(_, known, other)| *known == only && Arc::ptr_eq(other, view))
+        {
+            self.clusters.push((place, only, Arc::clone(view)));
+        }
+        if only.is_none() && !self.grids.iter().any(|(_, node)| *node == point.node) {
+            self.grids.push((place, point.node));
         }
         for learnt in point.view.iter().filter(|(location, _)| *location != id) {
-            self.also.push(Also { place, learnt: *learnt, block: point.block, block_only });
+            self.also.push(Also { place, learnt: *learnt, block: point.block, only });
         }
     }
 
     fn knows_thread(&self, thread: u32, clock: u32, len: u32, block: u32) -> bool {
         let found = self.threads.get(&thread).into_iter().flatten();
-        found.into_iter().any(|(place, known, only)| *place < len && *known >= clock && only.is_none_or(|only| only == block))
+        found.into_iter().any(|(place, known, only)| *place < len && *known >= clock && is_for(*only, block))
     }
 
-    fn knows_block(&self, block: u32, epoch: u32, len: u32) -> bool {
-        self.blocks.get(&block).into_iter().flatten().any(|(place, known)| *place < len && *known > epoch)
+    /// Whether a thread of the block `reader` learns of all that another block did in an epoch.
+    fn knows_block(&self, block: u32, epoch: u32, len: u32, reader: u32) -> bool {
+        let found = self.blocks.get(&block).into_iter().flatten();
+        found.into_iter().any(|(place, known, only)| *place < len && *known > epoch && is_for(*only, reader))
     }
+
+    fn knows_cluster(&self, earlier: Earlier<'_>, len: u32, reader: u32) -> bool {
+        let mut found = self.clusters.iter().filter(|(place, only, _)| *place < len && is_for(*only, reader));
+        found.any(|(_, _, view)| view.knows(earlier.touch, earlier.block))
+    }
+
+    /// Whether a thread of a block has handed something on.
+    fn has_heard_of(&self, block: u32, len: u32) -> bool {
+        self.blocks.get(&block).into_iter().flatten().any(|(place, ..)| *place < len)
+    }
+}
+
+fn is_for(only: Audience, block: u32) -> bool {
+    only.is_none_or(|(first, last)| (first..=last).contains(&block))
 }
 
 /// The lanes of a set.
@@ -148,12 +169,16 @@ impl Order<'_> {
                 return true;
             }
             let earlier = Earlier { touch: earlier, block: now.at.block, node: now.at.node };
+            if knows_cluster(&now.me.cluster, earlier) {
+                return true;
+            }
             return self.learnt(&now.me.view, earlier, now.at.block, now.at.node);
         }
         let Some(block) = self.blocks.partition_point(|block| block.first <= earlier.first).checked_sub(1) else { return true };
         let Some(node) = self.blocks.get(block).map(|block| block.node) else { return true };
         let earlier = Earlier { touch: earlier, block: u32::try_from(block).unwrap_or(u32::MAX), node };
         self.known.get((node, now.at.node)) == Some(true)
+            || knows_cluster(&now.me.cluster, earlier)
             || self.learnt(&now.me.view, earlier, now.at.block, now.at.node)
             || self.before_start(earlier, now.at.node)
     }
@@ -183,12 +208,13 @@ impl Order<'_> {
             *known = len;
             let Some(location) = self.locations.get(id as usize) else { continue };
             let Touch { first, lanes: mask, clock, epoch, .. } = *earlier.touch;
-            if location.knows_block(earlier.block, epoch, len)
+            if location.knows_block(earlier.block, epoch, len, block)
+                || location.knows_cluster(earlier, len, block)
                 || lanes(mask).all(|lane| location.knows_thread(first + lane, clock, len, block))
             {
                 return true;
             }
-            let reaches = |also: &&Also| also.place < len && (!also.block_only || also.block == block);
+            let reaches = |also: &&Also| also.place < len && is_for(also.only, block);
             let learnt = location.also.iter().filter(reaches);
             work.extend(learnt.map(|Also { learnt: (id, len), block, .. }| (*id, *len, *block)));
             grids
@@ -253,8 +279,32 @@ impl Order<'_> {
                 return true;
             }
         }
-        self.learnt(&point.view, earlier, point.block, point.node)
+        knows_cluster(&point.cluster, earlier) || self.learnt(&point.view, earlier, point.block, point.node)
     }
+}
+
+/// Whether a thread has heard of a block by atomic operations: so it runs.
+pub(super) fn has_heard_of(locations: &[Location], view: &View, block: u32) -> bool {
+    let mut work: Vec<(u32, u32)> = view.to_vec();
+    let mut visited: HashMap<u32, u32> = HashMap::new();
+    while let Some((id, len)) = work.pop() {
+        let known = visited.entry(id).or_default();
+        if *known >= len {
+            continue;
+        }
+        *known = len;
+        let Some(location) = locations.get(id as usize) else { continue };
+        if location.has_heard_of(block, len) {
+            return true;
+        }
+        work.extend(location.also.iter().filter(|also| also.place < len).map(|also| also.learnt));
+    }
+    false
+}
+
+/// Whether what a thread learnt at the barrier of its cluster says so.
+fn knows_cluster(view: &Option<Arc<ClusterView>>, earlier: Earlier<'_>) -> bool {
+    view.as_ref().is_some_and(|view| view.knows(earlier.touch, earlier.block))
 }
 
 /// Whether a thread knows of these lanes up to a clock.

@@ -25,6 +25,7 @@ struct Party {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
     SameBlock,
+    SameCluster,
     SameGrid,
     /// One side is in a grid that launched the other's, or further up: its thread reads after the launch,
     ReadAfterLaunch,
@@ -43,6 +44,8 @@ pub(in crate::cpu) enum Subject {
     Memory,
     /// Memory that the later side gives back.
     Freed(Allocation),
+    /// Shared memory of another block, which need not be there any more.
+    Left,
     Stream,
     Event,
 }
@@ -110,6 +113,8 @@ fn relation(earlier: &Place, later: &Place, graph: &Graph) -> Relation {
     let nodes = (earlier.block.node, later.block.node);
     if earlier.block.first == later.block.first {
         Relation::SameBlock
+    } else if earlier.block.cluster == later.block.cluster {
+        Relation::SameCluster
     } else if nodes.0 == nodes.1 {
         Relation::SameGrid
     } else if graph.within(nodes.0, nodes.1) {
@@ -168,6 +173,10 @@ impl Relation {
             Self::SameBlock => (
                 "put `__syncthreads()` between the two, or let one thread do both",
                 "CUDA programming guide, section 5.4.4, on barriers of a block",
+            ),
+            Self::SameCluster => (
+                "put the barrier of the cluster between the two, `__cluster_barrier_arrive(); __cluster_barrier_wait();`, or use atomic operations",
+                "CUDA programming guide, \"Distributed Shared Memory\"",
             ),
             Self::SameGrid => (
                 "blocks of one grid run in any order: use atomic operations, or put the second half into a grid of its own",
@@ -249,6 +258,16 @@ impl Race {
                     .also(later, format!("given back here by {}, and nothing orders the two", who(&self.later)))
                     .also(was.span, "made here")
                     .help(FREE_LATER);
+            }
+            Subject::Left => {
+                let message = "the shared memory of another block may be gone when it is used";
+                return Diagnostic::new(Code::E0738, earlier, message)
+                    .label(format!("{} here by {}", self.earlier.kind.done(), who(&self.earlier)))
+                    .help("let the block wait before it ends: `__cluster_barrier_arrive(); __cluster_barrier_wait();` behind the last access of the others")
+                    .note(format!(
+                        "{memory}, of block {}, which may have ended; the shared memory of a block is there until it ends (CUDA programming guide, \"Distributed Shared Memory\")",
+                        triple(self.later.block)
+                    ));
             }
             Subject::Stream => return self.of_a_stream(earlier, later, who),
             Subject::Event => return self.of_an_event(program, earlier, later, who),

@@ -136,6 +136,17 @@ impl Shadow {
         }
     }
 
+    /// Everything that touched these bytes: where, how many bytes, and who.
+    pub(super) fn each(&self, from: u64, bytes: u64, mut each: impl FnMut(u64, u64, &Touch)) {
+        for number in from / PAGE..=from.saturating_add(bytes) / PAGE {
+            let Some(page) = self.pages.get(&number) else { continue };
+            for (index, cell) in (0u64..).zip(&page.cells) {
+                let at = number * PAGE + index * page.granule;
+                cell.write.iter().chain(&cell.recent).chain(&cell.others).for_each(|touch| each(at, page.granule, touch));
+            }
+        }
+    }
+
     /// Checks and remembers an access; `ordered` says whether an earlier one is ordered before it.
     pub(super) fn touch(&mut self, address: u64, size: u64, touch: Touch, mut ordered: impl FnMut(&Touch) -> bool) {
         let mut at = address;

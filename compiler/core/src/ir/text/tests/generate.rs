@@ -150,6 +150,7 @@ fn function(g: &mut Generator, module: &Module) -> Function {
         locals: g.many(6, |g| Local { name: g.name(), ty: any_type(g, module), restrict: g.flag(), span: g.span() }),
         blocks: g.many(4, |g| block(g, module)),
         launch_bounds: g.maybe(|g| (g.below(2000) as u32, g.below(5) as u32)),
+        cluster: g.maybe(|g| [0; 3].map(|_| g.below(9) as u32)),
         inline: g.pick(&[Inline::Auto, Inline::Always, Inline::Never]),
         exported: g.flag(),
         span: g.span(),
@@ -198,7 +199,7 @@ fn place(g: &mut Generator, module: &Module) -> Place {
 fn rvalue(g: &mut Generator, module: &Module) -> Rvalue {
     let a = operand(g, module);
     let b = operand(g, module);
-    match g.below(12) {
+    match g.below(14) {
         0 => Rvalue::Use(a),
         1 => Rvalue::Unary(g.pick(&[UnaryOp::Neg, UnaryOp::Not]), a),
         2 => Rvalue::Binary(g.pick(&super::super::BINARY).1, a, b),
@@ -210,12 +211,14 @@ fn rvalue(g: &mut Generator, module: &Module) -> Rvalue {
         8 => Rvalue::Aggregate(operands(g, module)),
         9 => Rvalue::Extract(a, g.below(5) as u32),
         10 => Rvalue::Register(g.pick(&Register::ALL)),
+        11 => Rvalue::MapSharedRank(a, b),
+        12 => Rvalue::SharedRank(a),
         _ => Rvalue::Intrinsic(g.pick(Intrinsic::ALL), operands(g, module)),
     }
 }
 
 fn statement(g: &mut Generator, module: &Module) -> StatementKind {
-    let scopes = [MemoryScope::Block, MemoryScope::Device, MemoryScope::System];
+    let scopes = [MemoryScope::Block, MemoryScope::Cluster, MemoryScope::Device, MemoryScope::System];
     let accesses = ACCESSES.map(|(_, access)| access);
     let dst = g.maybe(local);
     match g.below(16) {
