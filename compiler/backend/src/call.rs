@@ -87,7 +87,12 @@ impl<'c> Emit<'_, '_, 'c> {
         }
         let mut values = Vec::with_capacity(args.len());
         for (arg, param) in args.iter().zip(call.params()) {
-            values.push(self.runtime_argument(arg, *param, span)?);
+            // instructions take values as they are
+            let plain = call.is_inline() && matches!(param, RuntimeParam::Value(_));
+            values.push(if plain { self.value(arg, span)? } else { self.runtime_argument(arg, *param, span)? });
+        }
+        if call.is_inline() {
+            return self.instructions(dst, call, &values, span);
         }
         let result = if call.result() == TypeTable::VOID { None } else { Some(emitter.register_type(call.result(), span)?) };
         let types: Vec<Type<'c>> = values.iter().map(Value::get_type).collect();
@@ -105,6 +110,33 @@ impl<'c> Emit<'_, '_, 'c> {
         }
     }
 
+    /// What is no call, but instructions.
+    fn instructions(&mut self, dst: Option<LocalId>, call: RuntimeFn, args: &[Value<'c>], span: Span) -> Result<(), Error> {
+        let builder = self.emitter.builder;
+        let bit = |value: u64| builder.int(1).map(|ty| builder.const_int(ty, value));
+        match (call, args) {
+            (RuntimeFn::Nanosleep, [time]) => self.body.intrinsic("llvm.nvvm.nanosleep", &[], &[*time])?,
+            // the end of the block follows, which traps
+            (RuntimeFn::Trap, []) => None,
+            (RuntimeFn::Assume, [condition]) => self.body.intrinsic("llvm.assume", &[], &[*condition])?,
+            (RuntimeFn::Unreachable, []) => self.body.intrinsic("llvm.assume", &[], &[bit(0)?])?,
+            (RuntimeFn::MemoryCopy | RuntimeFn::MemoryMove, [to, from, size]) => {
+                let name = if call == RuntimeFn::MemoryCopy { "llvm.memcpy" } else { "llvm.memmove" };
+                let types = [to.get_type(), from.get_type(), size.get_type()];
+                self.body.intrinsic(name, &types, &[*to, *from, *size, bit(0)?])?
+            }
+            (RuntimeFn::MemorySet, [to, value, size]) => {
+                let byte = self.body.int_cast(*value, builder.int(8)?, false)?;
+                self.body.intrinsic("llvm.memset", &[to.get_type(), size.get_type()], &[*to, byte, *size, bit(0)?])?
+            }
+            _ => return self.emitter.malformed(format!("operands of `{}`", call.name()), span),
+        };
+        match (dst, args.first()) {
+            (Some(dst), Some(to)) => self.set(dst, *to, span),
+            _ => Ok(()),
+        }
+    }
+
     fn runtime_argument(&self, arg: &Operand, param: RuntimeParam, span: Span) -> Result<Value<'c>, Error> {
         let builder = self.emitter.builder;
         match param {
@@ -114,6 +146,8 @@ impl<'c> Emit<'_, '_, 'c> {
             | RuntimeParam::OutPointer
             | RuntimeParam::Address
             | RuntimeParam::ConstAddress
+            | RuntimeParam::Memory
+            | RuntimeParam::ConstMemory
             | RuntimeParam::InStruct(_)
             | RuntimeParam::OutStruct(_) => Ok(self.body.address_cast(self.value(arg, span)?, Space::Generic)?),
             RuntimeParam::Size => Ok(self.body.int_cast(self.value(arg, span)?, builder.size_type(), false)?),

@@ -160,6 +160,10 @@ impl<'c> Emit<'_, '_, 'c> {
                 let bits = self.as_bits(*value, span)?;
                 self.body.match_any(*mask, bits)?
             }
+            (WarpOp::MatchAll, [mask, value]) => {
+                let bits = self.as_bits(*value, span)?;
+                self.body.match_all(*mask, bits)?
+            }
             (WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor, [mask, value, lane, width @ ..]) => {
                 let width = width.first().copied().unwrap_or_else(|| self.body.const_u32(32));
                 self.shuffle(shuffle_kind(op), *mask, *value, *lane, width, class)?

@@ -23,6 +23,26 @@ impl<'c> Emit<'_, '_, 'c> {
             values.push(self.value(arg, span)?);
         }
         let result = match class {
+            // through 32 bits, which hold the exact results of roots and whole numbers well enough to round them once
+            Class::Float(half) if half.bits() == 16 && !has_halves(intrinsic) => {
+                let mut wide = Vec::with_capacity(values.len());
+                for value in &values {
+                    wide.push(self.body.float_cast(*value, self.emitter.builder.float())?);
+                }
+                match self.float_function(intrinsic, Float::F32, &wide, span)? {
+                    Some(result) => Some(self.to_float_type(result, half, span)?),
+                    None => None,
+                }
+            }
+            Class::Pointer => {
+                let name = match intrinsic {
+                    Intrinsic::IsGlobal => "llvm.nvvm.isspacep.global",
+                    Intrinsic::IsShared => "llvm.nvvm.isspacep.shared",
+                    Intrinsic::IsLocal => "llvm.nvvm.isspacep.local",
+                    _ => return self.emitter.malformed(format!("`{}` of a pointer", intrinsic.name()), span),
+                };
+                Some(self.body.intrinsic_value(name, &[], &values)?)
+            }
             Class::Float(float) => self.float_function(intrinsic, float, &values, span)?,
             Class::Int(int) => match (word_function(intrinsic, int, second), values.as_slice()) {
                 (Some(name), [a, b, c]) if matches!(intrinsic, Intrinsic::Dp2aLow | Intrinsic::Dp2aHigh) => {
@@ -224,6 +244,11 @@ impl<'c> Emit<'_, '_, 'c> {
             _ => None,
         })
     }
+}
+
+/// What is computed in 16 bits: what has no rounding, and the fused multiply-add.
+const fn has_halves(intrinsic: Intrinsic) -> bool {
+    matches!(intrinsic, Intrinsic::Fma | Intrinsic::Abs | Intrinsic::Min | Intrinsic::Max | Intrinsic::Copysign)
 }
 
 /// The intrinsic for words whose signs matter: the first one's, and of products the second one's too.

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, MemoryScope, Register, RoundedOp, Rounding, RuntimeFn, Side,
-    TextureOp, WarpOp,
+    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, MemoryScope, PartsFn, Register, RoundedOp, Rounding, RuntimeFn,
+    Side, TextureOp, WarpOp,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,7 @@ fn builtins() -> Vec<(String, bool)> {
     let mut all: Vec<(String, bool)> = Intrinsic::ALL.iter().map(|i| device(i.name())).collect();
     all.extend(RoundedOp::ALL.iter().flat_map(|op| op.double_names()).map(device));
     all.extend(Conversion::ALL.iter().map(|conversion| device(conversion.name)));
+    all.extend(PartsFn::ALL.into_iter().map(|function| device(function.name())));
     all.extend(BarrierOp::ALL.into_iter().map(|op| device(op.name())));
     all.extend(
         scopes

@@ -9,8 +9,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Cdp, Conversion, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, Register, RoundedOp,
-    Rounding, RuntimeFn, RuntimeParam, Side, TexelChoice, TextureOp, WarpOp, named_constants,
+    AtomicOp, BarrierOp, CacheHint, Cdp, Conversion, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, PartsFn, Register,
+    RoundedOp, Rounding, RuntimeFn, RuntimeParam, Side, TexelChoice, TextureOp, WarpOp, named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::lower::{self, LowerOptions};
@@ -190,6 +190,7 @@ fn domain(domain: Domain) -> String {
         Domain::FloatToInt => "`f32` or `f64`, gives `i32`",
         Domain::FloatToLong => "`f32` or `f64`, gives `i64`",
         Domain::IntFloat => "an `i32` and `f32` or `f64`, the result as the second",
+        Domain::Address => "a pointer; gives `bool`",
         Domain::Word => "`i32` or `u32`, the result alike",
         Domain::Differences => "two `i32` or two `u32`, and a `u32`; gives `u32`",
         Domain::Products => {
@@ -208,6 +209,15 @@ fn domain(domain: Domain) -> String {
 fn roundings(stem: &str) -> String {
     let others: Vec<String> = Rounding::ALL[1..].iter().map(|rounding| format!("`{}`", rounding.suffix())).collect();
     format!("`{stem}_rn`, {}", others.join(", "))
+}
+
+fn parts() -> String {
+    let mut out = head(&["name", "what it computes"]);
+    for function in PartsFn::ALL {
+        let pointers = if function.pointers() == 2 { "x, &sine, &cosine" } else { "x, &part" };
+        row(&mut out, &[&format!("`{}({pointers})`", function.name()), function.doc()]);
+    }
+    out
 }
 
 fn rounded() -> String {
@@ -299,6 +309,10 @@ fn warps() -> String {
             WarpOp::ShflDown => ("mask, value, delta, width", "the value of the lane `delta` above"),
             WarpOp::ShflXor => ("mask, value, lane mask, width", "the value of the lane whose number differs by these bits"),
             WarpOp::MatchAny => ("mask, value", "`u32`: the lanes with the same value"),
+            WarpOp::MatchAll => (
+                "mask, value, &all",
+                "`u32`: the mask where all lanes have the same value, otherwise 0; `all`, an `i32` or `bool`, becomes whether they have",
+            ),
             WarpOp::ReduceAdd => ("mask, value", "the sum, modulo 2 to the 32nd"),
             WarpOp::ReduceMin => ("mask, value", "the smallest value"),
             WarpOp::ReduceMax => ("mask, value", "the largest value"),
@@ -352,6 +366,8 @@ fn runtime() -> String {
                 RuntimeParam::Flags(_) => "flags".to_owned(),
                 RuntimeParam::Out(ty) => format!("&{}", types.display(*ty)),
                 RuntimeParam::OutPointer => "&pointer".to_owned(),
+                RuntimeParam::Memory => "pointer".to_owned(),
+                RuntimeParam::ConstMemory => "const pointer".to_owned(),
                 RuntimeParam::Address => "address".to_owned(),
                 RuntimeParam::ConstAddress => "const address".to_owned(),
                 RuntimeParam::Size => "size".to_owned(),
@@ -442,6 +458,7 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "lints", lints()),
         ("language.md", "registers", registers()),
         ("language.md", "intrinsics", intrinsics()),
+        ("language.md", "parts", parts()),
         ("language.md", "rounded", rounded()),
         ("language.md", "conversions", conversions()),
         ("language.md", "barriers", barriers()),

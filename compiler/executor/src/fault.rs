@@ -162,6 +162,10 @@ pub enum FaultKind {
         /// Whether the thread has arrived, and not waited since.
         has_arrived: bool,
     },
+    /// `__trap` was reached.
+    Trap,
+    /// What `__builtin_assume` or `__builtin_unreachable` promised is not so.
+    Assumption(&'static str),
     /// A copy's areas have bytes in common.
     Overlap {
         /// How many of them follow each other first.
@@ -391,6 +395,8 @@ impl FaultKind {
             Self::Outside { .. } => Code::E0746,
             Self::Unsupported(_) => Code::E0735,
             Self::Overlap { .. } => Code::E0737,
+            Self::Trap => Code::E0750,
+            Self::Assumption(_) => Code::E0739,
             Self::Output(_) => Code::E0736,
             Self::NotOfHeap { .. } => Code::E0748,
             Self::Unwritten { .. } | Self::Undefined(_) => Code::E0741,
@@ -520,7 +526,16 @@ impl FaultKind {
             }
             Self::Overlap { bytes: count } => new("a copy between areas that overlap".to_owned())
                 .label(format!("{} in common", bytes(*count)))
-                .help("copy to another place first, or let a kernel move the bytes in an order that works"),
+                .help("copy to another place first, let a kernel move the bytes in an order that works, or one thread by `memmove`"),
+            Self::Trap => new("the program ends itself by `__trap`".to_owned())
+                .label("control comes here")
+                .help("an `assert` in its place says why"),
+            Self::Assumption(call @ "__builtin_unreachable") => new(format!("`{call}` is reached"))
+                .label("control comes here")
+                .help("optimised code relies on it: on a GPU anything may happen"),
+            Self::Assumption(call) => new(format!("what `{call}` says does not hold"))
+                .label("the condition is false")
+                .help("optimised code relies on it: on a GPU anything may happen"),
             Self::Handle { text, destroyed } => {
                 let diagnostic = new(text.clone()).label("used here");
                 match destroyed {

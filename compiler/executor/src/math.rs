@@ -5,9 +5,10 @@
 //! ties, for `f64` within 1 unit in the last place (2 for `tgamma`, `lgamma` and those made of two calls, more for those of `special`). A GPU's own error, which the CUDA
 //! programming guide lists in its section on mathematical functions, comes on top when the two are compared.
 
+use crate::address::{Region, region};
 use crate::code::{Kind, MOST_ARGS};
 use crate::special;
-use cdp_core::builtins::{Intrinsic, Rounding};
+use cdp_core::builtins::{Domain, Intrinsic, Rounding};
 use cdp_core::ir::{CastKind, eval};
 use cdp_core::types::{Float, Int, TypeId, TypeTable};
 use std::sync::LazyLock;
@@ -34,6 +35,14 @@ pub(crate) fn intrinsic(intrinsic: Intrinsic, kinds: &[Kind], args: &[u64]) -> O
     }
     if let Ok(bits) = eval::eval_intrinsic(&TYPES, intrinsic, types.get(..args.len())?, args) {
         return Some(bits);
+    }
+    if let (Domain::Address, [address]) = (intrinsic.domain(), args) {
+        return Some(u64::from(matches!(
+            (intrinsic, region(*address)),
+            (Intrinsic::IsGlobal, Region::Device)
+                | (Intrinsic::IsShared, Region::Shared(_))
+                | (Intrinsic::IsLocal, Region::Local(_))
+        )));
     }
     let Kind::Float(float) = kind else { return None };
     let value = |index: usize| args.get(index).map(|bits| float.value(*bits));
@@ -180,7 +189,6 @@ fn quarter_turns(turn: f64) -> (i64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdp_core::builtins::Domain;
 
     fn f64_of(which: Intrinsic, args: &[f64]) -> f64 {
         let bits: Vec<u64> = args.iter().map(|x| x.to_bits()).collect();
@@ -210,6 +218,7 @@ mod tests {
                 Domain::Integer => all(&[Kind::Int(Int::I8), unsigned_long], arity),
                 Domain::BitsToInt | Domain::Bits => all(&[word, int, unsigned_long, long], arity),
                 Domain::U32 => all(&[word], arity),
+                Domain::Address => all(&[unsigned_long], arity),
                 Domain::Word => all(&[word, int], arity),
                 Domain::Differences => vec![vec![int, int, word], vec![word; 3]],
                 Domain::Products => vec![vec![int; 3], vec![int, word, int], vec![word, int, int], vec![word; 3]],

@@ -274,6 +274,19 @@ impl<'c> Body<'_, 'c> {
         self.intrinsic_value(name, &[], &[mask, value])
     }
 
+    /// The mask where all of its lanes hold the same value of 32 or 64 bits, otherwise 0; 32 bits.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another value.
+    pub fn match_all(&self, mask: Value<'c>, value: Value<'c>) -> Result<Value<'c>, Error> {
+        let name = match value {
+            Value::IntValue(v) if v.get_type().get_bit_width() == 32 => "llvm.nvvm.match.all.sync.i32p",
+            Value::IntValue(v) if v.get_type().get_bit_width() == 64 => "llvm.nvvm.match.all.sync.i64p",
+            _ => return shape("a match of neither 32 nor 64 bits"),
+        };
+        self.extract(self.intrinsic_value(name, &[], &[mask, value])?, 0)
+    }
+
     /// Another lane's value, of 8 to 64 bits. `lane` and `width` are 32 bits; `width` is a power of two up to 32 and splits the warp into
     /// parts that do not mix.
     ///

@@ -194,10 +194,10 @@ fn every_function_of_libdevice_is_found() {
         let (f, d) = match (intrinsic.domain(), intrinsic.arity()) {
             // instructions, under another name for f64
             _ if matches!(intrinsic, Intrinsic::Rounded(..)) => continue,
-            (Domain::Float, 1) => ("(a)", "(b)"),
-            (Domain::Float, 2) => ("(a, a)", "(b, b)"),
-            (Domain::Float, 3) => ("(a, a, a)", "(b, b, b)"),
-            (Domain::Float, 4) => ("(a, a, a, a)", "(b, b, b, b)"),
+            (Domain::Float | Domain::AnyFloat, 1) => ("(a)", "(b)"),
+            (Domain::Float | Domain::AnyFloat, 2) => ("(a, a)", "(b, b)"),
+            (Domain::Float | Domain::AnyFloat, 3) => ("(a, a, a)", "(b, b, b)"),
+            (Domain::Float | Domain::AnyFloat, 4) => ("(a, a, a, a)", "(b, b, b, b)"),
             (Domain::IntFloat, _) => ("(n, a)", "(n, b)"),
             (Domain::FloatToInt, _) => ("(a) as f32", "(b) as f64"),
             (Domain::FloatInt, _) => ("(a, n)", "(b, n)"),

@@ -126,6 +126,8 @@ impl Effects {
                             list.extend(spread(direct(pointed(arg), Kind::Write, true)))
                         }
                         RuntimeParam::ConstAddress if is_copy => list.extend(spread(direct(pointed(arg), Kind::Read, true))),
+                        RuntimeParam::Memory => list.extend(spread(direct(pointed(arg), Kind::Write, false))),
+                        RuntimeParam::ConstMemory => list.extend(spread(direct(pointed(arg), Kind::Read, false))),
                         RuntimeParam::Out(_) | RuntimeParam::OutPointer | RuntimeParam::OutStruct(_) => {
                             list.extend(direct(pointed(arg), Kind::Write, false));
                         }

@@ -117,7 +117,7 @@ macro_rules! intrinsics {
 pub enum Domain {
     /// All arguments and the result are one type of `f32`, `f64`.
     Float,
-    /// All arguments and the result are one type of `f16`, `bf16`, `f32`, `f64`.
+    /// All arguments and the result are one type of `f16`, `bf16`, `f32`, `f64`. What PTX has not for 16 bits is computed in `f32` and rounded.
     AnyFloat,
     /// All arguments and the result are `f32`.
     F32,
@@ -152,6 +152,8 @@ pub enum Domain {
     /// Two packed numbers, each `i32` or `u32` (in source also the vectors that have these bits), and a sum of 32 bits: `u32` where
     /// both are unsigned, `i32` otherwise; the result is of the sum's type.
     Products,
+    /// A generic pointer; the result is `bool`.
+    Address,
     /// Exactly these types, and this result.
     Fixed(&'static [TypeId], TypeId),
 }
@@ -181,70 +183,70 @@ impl Domain {
 
 intrinsics! {
     plain {
-        Sqrt "sqrt" 1 Float "square root, correctly rounded";
-        Rsqrt "rsqrt" 1 Float "1 / sqrt(x)";
-        Cbrt "cbrt" 1 Float "cube root";
-        Rcbrt "rcbrt" 1 Float "1 / cbrt(x)";
-        Sin "sin" 1 Float "sine of radians";
-        Cos "cos" 1 Float "cosine of radians";
-        Tan "tan" 1 Float "tangent of radians";
-        Sinpi "sinpi" 1 Float "sin(pi x)";
-        Cospi "cospi" 1 Float "cos(pi x)";
-        Asin "asin" 1 Float "arc sine";
-        Acos "acos" 1 Float "arc cosine";
-        Atan "atan" 1 Float "arc tangent";
-        Atan2 "atan2" 2 Float "arc tangent of y / x in the quadrant of (x, y)";
-        Sinh "sinh" 1 Float "hyperbolic sine";
-        Cosh "cosh" 1 Float "hyperbolic cosine";
-        Tanh "tanh" 1 Float "hyperbolic tangent";
-        Asinh "asinh" 1 Float "inverse hyperbolic sine";
-        Acosh "acosh" 1 Float "inverse hyperbolic cosine";
-        Atanh "atanh" 1 Float "inverse hyperbolic tangent";
-        Exp "exp" 1 Float "e to the power x";
-        Exp2 "exp2" 1 Float "2 to the power x";
-        Exp10 "exp10" 1 Float "10 to the power x";
-        Expm1 "expm1" 1 Float "exp(x) - 1 without cancellation";
-        Log "log" 1 Float "natural logarithm";
-        Log2 "log2" 1 Float "logarithm to base 2";
-        Log10 "log10" 1 Float "logarithm to base 10";
-        Log1p "log1p" 1 Float "log(1 + x) without cancellation";
-        Pow "pow" 2 Float "x to the power y";
-        Fmod "fmod" 2 Float "remainder of x / y with the sign of x";
-        Remainder "remainder" 2 Float "IEEE remainder";
-        Hypot "hypot" 2 Float "sqrt(x x + y y) without overflow";
-        Rhypot "rhypot" 2 Float "1 / hypot(x, y)";
-        Norm3d "norm3d" 3 Float "sqrt(x x + y y + z z) without overflow";
-        Rnorm3d "rnorm3d" 3 Float "1 / norm3d(x, y, z)";
-        Norm4d "norm4d" 4 Float "sqrt(x x + y y + z z + t t) without overflow";
-        Rnorm4d "rnorm4d" 4 Float "1 / norm4d(x, y, z, t)";
-        Fdim "fdim" 2 Float "max(x - y, 0)";
-        Copysign "copysign" 2 Float "the magnitude of x with the sign of y";
-        Erf "erf" 1 Float "error function";
-        Erfc "erfc" 1 Float "1 - erf(x)";
-        Tgamma "tgamma" 1 Float "gamma function";
-        Erfinv "erfinv" 1 Float "inverse of erf";
-        Erfcinv "erfcinv" 1 Float "inverse of erfc";
-        Erfcx "erfcx" 1 Float "exp(x x) erfc(x)";
-        Normcdf "normcdf" 1 Float "standard normal distribution function";
-        Normcdfinv "normcdfinv" 1 Float "inverse of normcdf";
-        Lgamma "lgamma" 1 Float "logarithm of the absolute value of the gamma function";
-        J0 "j0" 1 Float "Bessel function of the first kind of order 0";
-        J1 "j1" 1 Float "Bessel function of the first kind of order 1";
+        Sqrt "sqrt" 1 AnyFloat "square root, correctly rounded";
+        Rsqrt "rsqrt" 1 AnyFloat "1 / sqrt(x)";
+        Cbrt "cbrt" 1 AnyFloat "cube root";
+        Rcbrt "rcbrt" 1 AnyFloat "1 / cbrt(x)";
+        Sin "sin" 1 AnyFloat "sine of radians";
+        Cos "cos" 1 AnyFloat "cosine of radians";
+        Tan "tan" 1 AnyFloat "tangent of radians";
+        Sinpi "sinpi" 1 AnyFloat "sin(pi x)";
+        Cospi "cospi" 1 AnyFloat "cos(pi x)";
+        Asin "asin" 1 AnyFloat "arc sine";
+        Acos "acos" 1 AnyFloat "arc cosine";
+        Atan "atan" 1 AnyFloat "arc tangent";
+        Atan2 "atan2" 2 AnyFloat "arc tangent of y / x in the quadrant of (x, y)";
+        Sinh "sinh" 1 AnyFloat "hyperbolic sine";
+        Cosh "cosh" 1 AnyFloat "hyperbolic cosine";
+        Tanh "tanh" 1 AnyFloat "hyperbolic tangent";
+        Asinh "asinh" 1 AnyFloat "inverse hyperbolic sine";
+        Acosh "acosh" 1 AnyFloat "inverse hyperbolic cosine";
+        Atanh "atanh" 1 AnyFloat "inverse hyperbolic tangent";
+        Exp "exp" 1 AnyFloat "e to the power x";
+        Exp2 "exp2" 1 AnyFloat "2 to the power x";
+        Exp10 "exp10" 1 AnyFloat "10 to the power x";
+        Expm1 "expm1" 1 AnyFloat "exp(x) - 1 without cancellation";
+        Log "log" 1 AnyFloat "natural logarithm";
+        Log2 "log2" 1 AnyFloat "logarithm to base 2";
+        Log10 "log10" 1 AnyFloat "logarithm to base 10";
+        Log1p "log1p" 1 AnyFloat "log(1 + x) without cancellation";
+        Pow "pow" 2 AnyFloat "x to the power y";
+        Fmod "fmod" 2 AnyFloat "remainder of x / y with the sign of x";
+        Remainder "remainder" 2 AnyFloat "IEEE remainder";
+        Hypot "hypot" 2 AnyFloat "sqrt(x x + y y) without overflow";
+        Rhypot "rhypot" 2 AnyFloat "1 / hypot(x, y)";
+        Norm3d "norm3d" 3 AnyFloat "sqrt(x x + y y + z z) without overflow";
+        Rnorm3d "rnorm3d" 3 AnyFloat "1 / norm3d(x, y, z)";
+        Norm4d "norm4d" 4 AnyFloat "sqrt(x x + y y + z z + t t) without overflow";
+        Rnorm4d "rnorm4d" 4 AnyFloat "1 / norm4d(x, y, z, t)";
+        Fdim "fdim" 2 AnyFloat "max(x - y, 0)";
+        Copysign "copysign" 2 AnyFloat "the magnitude of x with the sign of y";
+        Erf "erf" 1 AnyFloat "error function";
+        Erfc "erfc" 1 AnyFloat "1 - erf(x)";
+        Tgamma "tgamma" 1 AnyFloat "gamma function";
+        Erfinv "erfinv" 1 AnyFloat "inverse of erf";
+        Erfcinv "erfcinv" 1 AnyFloat "inverse of erfc";
+        Erfcx "erfcx" 1 AnyFloat "exp(x x) erfc(x)";
+        Normcdf "normcdf" 1 AnyFloat "standard normal distribution function";
+        Normcdfinv "normcdfinv" 1 AnyFloat "inverse of normcdf";
+        Lgamma "lgamma" 1 AnyFloat "logarithm of the absolute value of the gamma function";
+        J0 "j0" 1 AnyFloat "Bessel function of the first kind of order 0";
+        J1 "j1" 1 AnyFloat "Bessel function of the first kind of order 1";
         Jn "jn" 2 IntFloat "Bessel function of the first kind of order n; arguments n, x";
-        Y0 "y0" 1 Float "Bessel function of the second kind of order 0";
-        Y1 "y1" 1 Float "Bessel function of the second kind of order 1";
+        Y0 "y0" 1 AnyFloat "Bessel function of the second kind of order 0";
+        Y1 "y1" 1 AnyFloat "Bessel function of the second kind of order 1";
         Yn "yn" 2 IntFloat "Bessel function of the second kind of order n; arguments n, x";
-        CylBesselI0 "cyl_bessel_i0" 1 Float "modified Bessel function of the first kind of order 0";
-        CylBesselI1 "cyl_bessel_i1" 1 Float "modified Bessel function of the first kind of order 1";
-        Floor "floor" 1 Float "largest integer not above x";
-        Ceil "ceil" 1 Float "smallest integer not below x";
-        Trunc "trunc" 1 Float "x without its fraction";
-        Round "round" 1 Float "nearest integer, halves away from zero";
-        Rint "rint" 1 Float "nearest integer, halves to even";
+        CylBesselI0 "cyl_bessel_i0" 1 AnyFloat "modified Bessel function of the first kind of order 0";
+        CylBesselI1 "cyl_bessel_i1" 1 AnyFloat "modified Bessel function of the first kind of order 1";
+        Floor "floor" 1 AnyFloat "largest integer not above x";
+        Ceil "ceil" 1 AnyFloat "smallest integer not below x";
+        Trunc "trunc" 1 AnyFloat "x without its fraction";
+        Round "round" 1 AnyFloat "nearest integer, halves away from zero";
+        Rint "rint" 1 AnyFloat "nearest integer, halves to even";
         Llround "llround" 1 FloatToLong "nearest integer, halves away from zero";
         Llrint "llrint" 1 FloatToLong "nearest integer, halves to even";
         Nextafter "nextafter" 2 Float "the next number after x on the way to y";
-        Logb "logb" 1 Float "the exponent of x as a number";
+        Logb "logb" 1 AnyFloat "the exponent of x as a number";
         Ilogb "ilogb" 1 FloatToInt "the exponent of x; -2147483648 of 0 and NaN, 2147483647 of infinities";
         Fma "fma" 3 AnyFloat "x y + z, rounded once";
         Ldexp "ldexp" 2 FloatInt "x times 2 to the power n";
@@ -293,6 +295,9 @@ intrinsics! {
         DoubleToHigh "__double2hiint" 1 F64_TO_HALF "the upper 32 bits";
         DoubleToLow "__double2loint" 1 F64_TO_HALF "the lower 32 bits";
         FloatAsUint "__float_as_uint" 1 F32_TO_U32 "the same bits as an unsigned integer";
+        IsGlobal "__isGlobal" 1 Address "whether a pointer points to global memory, constants included";
+        IsShared "__isShared" 1 Address "whether a pointer points to the block's shared memory";
+        IsLocal "__isLocal" 1 Address "whether a pointer points to the thread's local memory";
         FloatAsInt "__float_as_int" 1 FloatToBits "the same bits as a signed integer";
         IntAsFloat "__int_as_float" 1 BitsToFloat "the same bits as a floating-point number";
     }

@@ -3,6 +3,7 @@
 //! - [`Register`]: `threadIdx.x` and its kin.
 //! - [`Intrinsic`]: pure functions of their arguments: mathematics and bit operations.
 //! - `rounding`: arithmetic and conversions that say how they round.
+//! - `parts`: mathematics with several results.
 //! - `sync`: barriers, fences, warp operations and atomics.
 //! - `cache`: loads and stores with cache hints.
 //! - `texture`: fetches from textures, reads and writes of surfaces.
@@ -16,6 +17,7 @@ mod cache;
 mod constants;
 mod cuda_enum;
 mod intrinsic;
+mod parts;
 mod rounding;
 mod runtime;
 mod sync;
@@ -28,6 +30,7 @@ pub use constants::{
 };
 pub use cuda_enum::{BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, CudaEnum};
 pub use intrinsic::{Domain, Intrinsic, RoundedOp};
+pub use parts::PartsFn;
 pub use rounding::{Conversion, Rounding};
 pub use runtime::{Cdp, RuntimeFn, RuntimeParam, Side};
 pub use sync::{AtomicOp, BarrierOp, MemoryScope, WarpOp};

@@ -43,6 +43,10 @@ pub enum RuntimeParam {
     Address,
     /// A device address that is only read.
     ConstAddress,
+    /// An address of any space.
+    Memory,
+    /// An address of any space that is only read.
+    ConstMemory,
     /// A count of bytes or elements: `size_t`, 64 bits in source, as wide as a pointer in PTX.
     Size,
     /// A value of `dim3` by value.
@@ -105,6 +109,7 @@ macro_rules! runtime {
     };
 }
 
+const BOOL: RuntimeParam = RuntimeParam::Value(TypeTable::BOOL);
 const I32: RuntimeParam = RuntimeParam::Value(TypeTable::I32);
 const U32: RuntimeParam = RuntimeParam::Value(TypeTable::U32);
 const U64: RuntimeParam = RuntimeParam::Value(TypeTable::U64);
@@ -175,6 +180,14 @@ runtime! {
     DeviceMalloc "malloc" Device (Size) -> VOID_POINTER "memory from the device heap, null when there is none left";
     DeviceFree "free" Device (Address) -> VOID "gives memory of malloc back";
     DeviceSynchronize "cudaDeviceSynchronize" Both () -> CUDA_ERROR "waits for everything that was launched; device code has it with `--cdp=1` only, where it waits for what its block launched";
+    MemoryCopy "memcpy" Device (Memory, ConstMemory, Size) -> VOID_POINTER "copies bytes, by this thread and at once; gives its first argument";
+    MemoryMove "memmove" Device (Memory, ConstMemory, Size) -> VOID_POINTER "the same, where the two may overlap";
+    MemorySet "memset" Device (Memory, I32, Size) -> VOID_POINTER "fills bytes with the value's lowest one, by this thread and at once; gives its first argument";
+    Nanosleep "__nanosleep" Device (U32) -> VOID "waits for about so many nanoseconds, a million at most";
+    Trap "__trap" Device () -> VOID "ends the kernel with an error";
+    // either side
+    Assume "__builtin_assume" Both (BOOL) -> VOID "says that a condition holds, for the optimiser";
+    Unreachable "__builtin_unreachable" Both () -> VOID "says that control does not come here";
     // host only
     DeviceSetLimit "cudaDeviceSetLimit" Host (LIMIT, U64) -> CUDA_ERROR "sets a limit; the launch pool's before the first kernel runs";
     DeviceReset "cudaDeviceReset" Host () -> CUDA_ERROR "waits and gives everything back";
@@ -207,6 +220,27 @@ impl RuntimeFn {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|call| call.name() == name && call.side() != Side::Internal)
+    }
+
+    /// Whether it is made of instructions, and no call of the device runtime or the driver.
+    #[must_use]
+    pub const fn is_inline(self) -> bool {
+        matches!(
+            self,
+            Self::MemoryCopy
+                | Self::MemoryMove
+                | Self::MemorySet
+                | Self::Nanosleep
+                | Self::Trap
+                | Self::Assume
+                | Self::Unreachable
+        )
+    }
+
+    /// Whether control does not come back.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Trap | Self::Unreachable)
     }
 
     /// The device runtime's symbol in PTX: CDP2's calls carry a prefix, so that they cannot be taken for CDP1's, which have plain names (cdp2

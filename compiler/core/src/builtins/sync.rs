@@ -76,6 +76,9 @@ pub enum WarpOp {
     ShflXor,
     /// `__match_any_sync(mask, v) -> u32`
     MatchAny,
+    /// `__match_all_sync(mask, v) -> u32`: the mask where all lanes have the same value, 0 otherwise; in source with a pointer behind, for
+    /// whether they have
+    MatchAll,
     /// `__reduce_add_sync(mask, v)`, 32-bit integers, sm_80 and up
     ReduceAdd,
     ReduceMin,
@@ -190,7 +193,7 @@ impl AtomicOp {
 
 impl WarpOp {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ActiveMask,
         Self::All,
         Self::Any,
@@ -200,6 +203,7 @@ impl WarpOp {
         Self::ShflDown,
         Self::ShflXor,
         Self::MatchAny,
+        Self::MatchAll,
         Self::ReduceAdd,
         Self::ReduceMin,
         Self::ReduceMax,
@@ -227,6 +231,7 @@ impl WarpOp {
             Self::ShflDown => "__shfl_down_sync",
             Self::ShflXor => "__shfl_xor_sync",
             Self::MatchAny => "__match_any_sync",
+            Self::MatchAll => "__match_all_sync",
             Self::ReduceAdd => "__reduce_add_sync",
             Self::ReduceMin => "__reduce_min_sync",
             Self::ReduceMax => "__reduce_max_sync",

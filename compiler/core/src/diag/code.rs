@@ -212,6 +212,7 @@ codes! {
     E0736 "output cannot be written";
     E0737 "copy between areas that overlap";
     E0738 "shared memory of a block that is not there";
+    E0739 "promise to the optimiser that does not hold";
     E0740 "two accesses race";
     E0741 "read of memory that was never written";
     E0742 "stopped from outside";
@@ -222,6 +223,7 @@ codes! {
     E0747 "texture read of what its own grid wrote";
     E0748 "memory given back in a way that it cannot be";
     E0749 "barrier of a cluster out of turn";
+    E0750 "`__trap` was reached";
     W0701 "something was never given back";
 }
 

@@ -30,6 +30,7 @@ impl Lowering<'_> {
             | ExprKind::Fence(_)
             | ExprKind::Store(..)
             | ExprKind::Warp(..)
+            | ExprKind::Parts(..)
             | ExprKind::Texture(..)
             | ExprKind::Runtime(..)
             | ExprKind::Printf(..)
@@ -75,6 +76,12 @@ impl Lowering<'_> {
                 let dst =
                     if op.is_write() { None } else { Some(dst.unwrap_or_else(|| self.builder.temporary(expression.ty, span))) };
                 StatementKind::Texture { dst, op: *op, args }
+            }
+            ExprKind::Parts(function, args) => return self.parts(dst, *function, args, span),
+            ExprKind::Runtime(call, args) if call.is_end() => {
+                let args = self.values(args);
+                self.builder.push(StatementKind::Runtime { dst, call: *call, args }, span);
+                return self.builder.terminate(TerminatorKind::Unreachable, span);
             }
             ExprKind::Runtime(call, args) => StatementKind::Runtime { dst, call: *call, args: self.values(args) },
             ExprKind::Printf(format, args) => StatementKind::Printf { dst, format: format.clone(), args: self.values(args) },

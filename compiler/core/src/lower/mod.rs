@@ -3,6 +3,7 @@
 //! - this file: [`lower`], and what a function's lowering needs to know
 //! - `statement`: statements; `control`: loops, branches and `switch`; `expression`: values; `effect`: calls, launches and other
 //!   expressions that do something; `place`: places
+//! - `parts`: functions with several results
 //! - `fma`: which products are fused into additions
 //! - `address_taken`: which variables live in memory
 //! - `assigned`, `returns`: the two diagnostics that need the control-flow graph
@@ -19,6 +20,7 @@ mod control;
 mod effect;
 mod expression;
 mod fma;
+mod parts;
 mod place;
 mod returns;
 mod statement;

@@ -2,7 +2,8 @@
 
 use super::body::{Body, is_poison, poison};
 use crate::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, MemoryScope, Register, RoundedOp, RuntimeFn, Side, TextureOp, WarpOp,
+    AtomicOp, BarrierOp, CacheHint, Conversion, Domain, Intrinsic, MemoryScope, PartsFn, Register, RoundedOp, RuntimeFn, Side,
+    TextureOp, WarpOp,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, Const};
@@ -64,6 +65,7 @@ const MISSING_ON_DEVICE: &[(&str, &str)] = &[
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let intrinsics = Intrinsic::ALL.iter().map(|i| i.name());
     let doubles = RoundedOp::ALL.iter().flat_map(|op| op.double_names());
+    let parts = PartsFn::ALL.into_iter().map(PartsFn::name);
     let conversions = Conversion::ALL.iter().map(|conversion| conversion.name);
     let runtime = RuntimeFn::ALL.iter().filter(|call| call.side() != Side::Internal).map(|call| call.name());
     let barriers = BarrierOp::ALL.into_iter().map(BarrierOp::name);
@@ -75,6 +77,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     intrinsics
         .chain(doubles)
         .chain(conversions)
+        .chain(parts)
         .chain(runtime)
         .chain(barriers)
         .chain(atomics)
@@ -87,7 +90,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Whether a name is that of a builtin function.
 pub(crate) fn is_function(name: &str) -> bool {
-    names().any(|known| known == name) || Intrinsic::from_name(name).is_some() || AtomicOp::from_name(name).is_some()
+    names().any(|known| known == name)
+        || Intrinsic::from_name(name).is_some()
+        || PartsFn::from_name(name).is_some()
+        || AtomicOp::from_name(name).is_some()
 }
 
 impl Body<'_, '_> {
@@ -115,10 +121,16 @@ impl Body<'_, '_> {
         if let Some(result) = self.special_call(name, path.span, args, span) {
             return Some(result);
         }
+        if let Some((function, fixed)) = PartsFn::from_name(name) {
+            return Some(self.parts(function, fixed, name, args, expect, span));
+        }
         if let Some(conversion) = Conversion::from_name(name) {
             return Some(self.conversion(conversion, args, span));
         }
         if let Some((intrinsic, fixed)) = Intrinsic::from_name(name) {
+            if intrinsic.domain() == Domain::Address {
+                self.needs_device(path.span, name);
+            }
             return Some(self.intrinsic(intrinsic, fixed, name, args, expect, span));
         }
         if let Some(hint) = CacheHint::from_name(name) {
@@ -229,7 +241,7 @@ impl Body<'_, '_> {
     }
 
     /// A `bool`, or as CUDA has it an integer that is not 0.
-    fn predicate(&mut self, arg: &ast::Expr) -> Expr {
+    pub(super) fn predicate(&mut self, arg: &ast::Expr) -> Expr {
         let typed = self.expr(arg, Some(TypeTable::BOOL));
         if matches!(self.checker.types.get(typed.ty), Type::Int(_)) {
             return self.cast(crate::ir::CastKind::ToBool, typed, TypeTable::BOOL);
@@ -295,6 +307,7 @@ impl Body<'_, '_> {
         let (least, most) = match op {
             WarpOp::ActiveMask => (0, 0),
             WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => (3, 4),
+            WarpOp::MatchAll => (3, 3),
             _ => (2, 2),
         };
         if !self.count(op.name(), args, least, most, span) {
@@ -324,7 +337,7 @@ impl Body<'_, '_> {
             }
             _ => {
                 typed.extend(args.get(1).map(|arg| self.expr(&arg.value, None)));
-                if op != WarpOp::MatchAny {
+                if !matches!(op, WarpOp::MatchAny | WarpOp::MatchAll) {
                     ty = typed.last().map_or(ty, |value| value.ty);
                 }
             }
@@ -337,6 +350,14 @@ impl Body<'_, '_> {
             let at = value.span;
             self.report(Diagnostic::new(Code::E0203, at, message));
             return poison(span);
+        }
+        if let (WarpOp::MatchAll, Some(all)) = (op, args.get(2)) {
+            let all = self.truth_pointer(all);
+            if is_poison(&all) {
+                return all;
+            }
+            typed.push(all);
+            return Expr { kind: ExprKind::Parts(PartsFn::MatchAll, typed), ty, span };
         }
         Expr { kind: ExprKind::Warp(op, typed), ty, span }
     }
@@ -354,7 +375,7 @@ impl Body<'_, '_> {
         match op {
             WarpOp::All | WarpOp::Any | WarpOp::Ballot | WarpOp::ActiveMask => true,
             WarpOp::Shfl | WarpOp::ShflUp | WarpOp::ShflDown | WarpOp::ShflXor => bits >= 32 || is_float,
-            WarpOp::MatchAny => bits >= 32,
+            WarpOp::MatchAny | WarpOp::MatchAll => bits >= 32,
             WarpOp::ReduceAdd | WarpOp::ReduceMin | WarpOp::ReduceMax => unsigned || ty == TypeTable::I32,
             WarpOp::ReduceAnd | WarpOp::ReduceOr | WarpOp::ReduceXor => unsigned,
         }

@@ -1,13 +1,13 @@
 //! Calls of pure builtins: mathematics, bits, conversions that round as they say.
 
 use super::body::{Body, is_poison, poison};
-use crate::builtins::{Conversion, Domain, Intrinsic};
+use crate::builtins::{Conversion, Domain, Intrinsic, PartsFn};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::CastKind;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind};
-use crate::types::{Float, Int, Scalar, Type, TypeId, TypeTable};
+use crate::types::{Float, Int, Scalar, Space, Type, TypeId, TypeTable};
 
 impl Body<'_, '_> {
     /// `__float2int_rd(x)` and its kin.
@@ -21,6 +21,54 @@ impl Body<'_, '_> {
             return value;
         }
         Expr { kind: ExprKind::Cast(CastKind::Rounded(conversion.rounding), Box::new(value)), ty: conversion.to, span }
+    }
+
+    /// `sincos(x, &s, &c)` and its kin.
+    pub(super) fn parts(
+        &mut self,
+        function: PartsFn,
+        fixed: Option<TypeId>,
+        name: &str,
+        args: &[ast::Arg],
+        expect: Option<TypeId>,
+        span: Span,
+    ) -> Expr {
+        let count = 1 + function.pointers();
+        if !self.count(name, args, count, count, span) {
+            return self.skip_args(args, span);
+        }
+        let Some((first, pointers)) = args.split_first() else { return poison(span) };
+        let value = self.float_or(fixed, &first.value, expect);
+        if is_poison(&value) {
+            return self.skip_args(pointers, span);
+        }
+        if !self.in_domain(Domain::Float, value.ty) {
+            let message = format!("`{name}` does not work on `{}`", self.show(value.ty));
+            self.report(Diagnostic::new(Code::E0203, first.span, message).help("it works on `f32` and `f64`"));
+            return self.skip_args(pointers, span);
+        }
+        let ty = value.ty;
+        let pointee = if function == PartsFn::Frexp { TypeTable::I32 } else { ty };
+        let mut typed = vec![value];
+        typed.extend(pointers.iter().map(|pointer| self.address_of_a(pointee, false, pointer)));
+        if typed.iter().any(is_poison) {
+            return poison(span);
+        }
+        let result = match function {
+            PartsFn::Modf | PartsFn::Frexp => ty,
+            _ => TypeTable::VOID,
+        };
+        Expr { kind: ExprKind::Parts(function, typed), ty: result, span }
+    }
+
+    /// The address of an `i32`, as CUDA has it, or of a `bool`.
+    pub(super) fn truth_pointer(&mut self, arg: &ast::Arg) -> Expr {
+        let typed = self.expr(&arg.value, None);
+        let is_bool = self.checker.types.pointee(typed.ty).is_some_and(|(_, pointee, _)| pointee == TypeTable::BOOL);
+        if is_bool || typed.ty == TypeTable::BOOL {
+            return self.address_of_typed(typed, TypeTable::BOOL, false, arg);
+        }
+        self.address_of_typed(typed, TypeTable::I32, false, arg)
     }
 
     /// `fixed` is the type that the name says, as `sinf` does.
@@ -92,6 +140,10 @@ impl Body<'_, '_> {
             (Domain::IntFloat, [number, value]) => {
                 let number = self.expr_as(&number.value, TypeTable::I32);
                 vec![number, self.float_or(fixed, &value.value, expect)]
+            }
+            (Domain::Address, [pointer]) => {
+                let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, true);
+                vec![self.expr_as(&pointer.value, wanted)]
             }
             (Domain::Products, [a, b, sum]) => self.products(a, b, sum),
             (Domain::Differences, [a, b, sum]) if fixed.is_none() => {
@@ -199,7 +251,7 @@ impl Body<'_, '_> {
     fn in_domain(&self, domain: Domain, ty: TypeId) -> bool {
         let word = ty == TypeTable::I32 || ty == TypeTable::U32;
         match (domain, self.checker.types.get(ty)) {
-            (Domain::Fixed(..) | Domain::F32 | Domain::U32, _) => true,
+            (Domain::Fixed(..) | Domain::F32 | Domain::U32 | Domain::Address, _) => true,
             (Domain::AnyFloat, Type::Float(_)) | (Domain::Number, Type::Int(_) | Type::Float(_)) => true,
             (domain, Type::Float(float)) if domain.is_of_floats() => matches!(float, Float::F32 | Float::F64),
             (Domain::Integer, Type::Int(_)) => true,
@@ -212,7 +264,7 @@ impl Body<'_, '_> {
     fn result_of(&self, domain: Domain, args: &[Expr]) -> TypeId {
         let ty = args.first().map_or(TypeTable::POISON, |arg| arg.ty);
         match domain {
-            Domain::FloatToBool => TypeTable::BOOL,
+            Domain::FloatToBool | Domain::Address => TypeTable::BOOL,
             Domain::BitsToInt | Domain::FloatToInt => TypeTable::I32,
             Domain::FloatToLong => TypeTable::I64,
             Domain::FloatToBits if ty == TypeTable::F32 => TypeTable::I32,

@@ -117,6 +117,7 @@ impl Body<'_, '_> {
     fn runtime_arg(&mut self, param: RuntimeParam, arg: &ast::Arg) -> Expr {
         match param {
             RuntimeParam::Value(TypeTable::STREAM) => self.stream_arg(&arg.value),
+            RuntimeParam::Value(TypeTable::BOOL) => self.predicate(&arg.value),
             RuntimeParam::Value(ty) => self.expr_as(&arg.value, ty),
             RuntimeParam::Flags(kind) => self.flags(kind, arg),
             RuntimeParam::Size => match self.integer(&arg.value, "a size is an integer") {
@@ -139,6 +140,11 @@ impl Body<'_, '_> {
             RuntimeParam::Description(which) => self.description(which, arg),
             RuntimeParam::Kernel => self.kernel_address(&arg.value),
             RuntimeParam::OutPointer => self.out_pointer(arg),
+            RuntimeParam::Memory | RuntimeParam::ConstMemory => {
+                let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, param == RuntimeParam::ConstMemory);
+                let typed = self.expr(&arg.value, Some(wanted));
+                self.coerce(typed, wanted, &arg.value)
+            }
             RuntimeParam::Address | RuntimeParam::ConstAddress => {
                 let constant = param == RuntimeParam::ConstAddress;
                 let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, constant);
@@ -182,9 +188,13 @@ impl Body<'_, '_> {
     }
 
     /// `&s`, where a call reads or writes a value of a type.
-    fn address_of_a(&mut self, ty: TypeId, only_read: bool, arg: &ast::Arg) -> Expr {
-        let wanted = self.checker.types.pointer(Space::Generic, ty, only_read);
+    pub(super) fn address_of_a(&mut self, ty: TypeId, only_read: bool, arg: &ast::Arg) -> Expr {
         let typed = self.expr(&arg.value, None);
+        self.address_of_typed(typed, ty, only_read, arg)
+    }
+
+    pub(super) fn address_of_typed(&mut self, typed: Expr, ty: TypeId, only_read: bool, arg: &ast::Arg) -> Expr {
+        let wanted = self.checker.types.pointer(Space::Generic, ty, only_read);
         if typed.ty == ty && ty != TypeTable::POISON {
             let message = format!("the call {} here and needs the address", if only_read { "reads" } else { "writes" });
             let text = self.text(arg.span);

@@ -186,6 +186,7 @@ impl Body<'_, '_> {
             | ExprKind::Fence(_)
             | ExprKind::Store(..)
             | ExprKind::Warp(..)
+            | ExprKind::Parts(..)
             | ExprKind::Texture(..)
             | ExprKind::Runtime(..)
             | ExprKind::Printf(..)

@@ -9,7 +9,9 @@
 
 mod visit;
 
-use crate::builtins::{AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
+use crate::builtins::{
+    AtomicOp, BarrierOp, CacheHint, Intrinsic, MemoryScope, PartsFn, Register, RuntimeFn, TextureOp, WarpOp,
+};
 use crate::ir::{Access, BinaryOp, CastKind, Const, FunctionId, Global, GlobalId, Inline, LaunchHints, UnaryOp};
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
@@ -222,6 +224,8 @@ pub enum ExprKind {
     Register(Register),
     /// A pure builtin.
     Intrinsic(Intrinsic, Vec<Expr>),
+    /// `sincos(x, &s, &c)` and its kin: the values, then the pointers.
+    Parts(PartsFn, Vec<Expr>),
     /// `atomicAdd(pointer, …)`; a pointer expression, then the operands; of the pointee's type.
     Atomic(AtomicOp, MemoryScope, Vec<Expr>),
     /// A barrier, with its predicate or mask.

@@ -94,6 +94,7 @@ impl<'a> Walk<'_, 'a> {
             ExprKind::Aggregate(list, _)
             | ExprKind::Call(_, list)
             | ExprKind::Intrinsic(_, list)
+            | ExprKind::Parts(_, list)
             | ExprKind::Atomic(_, _, list)
             | ExprKind::Warp(_, list)
             | ExprKind::Texture(_, list)

@@ -107,9 +107,10 @@ impl ModuleInfo {
     }
 }
 
-/// Whether a runtime call in device code needs libcudadevrt: all but `malloc` and `free`, which are the driver's own.
+/// Whether a runtime call in device code needs libcudadevrt: all but `malloc` and `free`, which are the driver's own,
+/// and what is instructions.
 const fn is_in_device_runtime(call: RuntimeFn) -> bool {
-    !matches!(call.side(), Side::Host) && !matches!(call, RuntimeFn::DeviceMalloc | RuntimeFn::DeviceFree)
+    !matches!(call.side(), Side::Host) && !call.is_inline() && !matches!(call, RuntimeFn::DeviceMalloc | RuntimeFn::DeviceFree)
 }
 
 fn own(function: &Function) -> FunctionInfo {

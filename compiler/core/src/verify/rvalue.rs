@@ -237,6 +237,7 @@ impl Verifier<'_> {
             Domain::FloatToInt => (wide_float, TypeTable::I32),
             Domain::FloatToLong => (wide_float, TypeTable::I64),
             Domain::IntFloat => (wide_float && types.get(1) == Some(&TypeTable::I32), first),
+            Domain::Address => (table.pointee(first).is_some_and(|(space, ..)| space == Space::Generic), TypeTable::BOOL),
             Domain::Word => (is_word(first) && all_first, first),
             Domain::Differences => match types.as_slice() {
                 [a, b, c] => (is_word(*a) && a == b && *c == TypeTable::U32, TypeTable::U32),

@@ -252,7 +252,7 @@ impl Verifier<'_> {
                 let fits = movable(v) || is_pair;
                 (fits && is_lane(lane) && is_lane(width), *v)
             }
-            (WarpOp::MatchAny, [MASK, v]) => (movable(v), TypeTable::U32),
+            (WarpOp::MatchAny | WarpOp::MatchAll, [MASK, v]) => (movable(v), TypeTable::U32),
             (WarpOp::ReduceAdd | WarpOp::ReduceMin | WarpOp::ReduceMax, [MASK, v]) => {
                 (*v == TypeTable::I32 || *v == TypeTable::U32, *v)
             }
@@ -318,8 +318,8 @@ impl Verifier<'_> {
             RuntimeParam::OutPointer => types.pointee(ty).is_some_and(|(_, pointee, constant)| {
                 !constant && matches!(types.get(pointee), Type::Pointer { space: Space::Global | Space::Generic, .. })
             }),
-            RuntimeParam::Address => types.pointee(ty).is_some_and(|(_, _, constant)| !constant),
-            RuntimeParam::ConstAddress => types.pointee(ty).is_some(),
+            RuntimeParam::Address | RuntimeParam::Memory => types.pointee(ty).is_some_and(|(_, _, constant)| !constant),
+            RuntimeParam::ConstAddress | RuntimeParam::ConstMemory => types.pointee(ty).is_some(),
             RuntimeParam::Size => ty == TypeTable::U64,
             RuntimeParam::Dim3 => ty == TypeTable::DIM3,
             RuntimeParam::Kernel => false,

@@ -15,6 +15,7 @@
 //! - `memory`: allocations; `limits`: limits and attributes
 
 mod block;
+mod bytes;
 mod cluster;
 mod graph;
 mod limits;

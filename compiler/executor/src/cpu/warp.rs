@@ -104,6 +104,10 @@ pub(super) fn results(group: &[&Waiting<'_>], members: u32) -> Vec<LaneResult> {
                         .fold(0u32, |mask, other| mask | 1 << other.lane);
                     (4, u64::from(same))
                 }
+                WarpOp::MatchAll => {
+                    let same = group.iter().all(|other| other.values.first() == Some(&value));
+                    (4, if same { u64::from(members) } else { 0 })
+                }
                 _ => (kind.size(), reduce(*op, *kind, group)),
             };
             Some((me.lane, *dst, size, result))

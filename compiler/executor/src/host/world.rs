@@ -404,6 +404,8 @@ impl<'a> World<'a> {
                 }
                 return Ok(());
             }
+            RuntimeFn::Assume if a != 0 => return Ok(()),
+            RuntimeFn::Assume | RuntimeFn::Unreachable => return Err(Box::new(FaultKind::Assumption(call.call.name()))),
             RuntimeFn::StreamCreateWithFlags => {
                 let made = self.device.stream_create(b as u32);
                 self.handle(locals, a, made, Leak { made: Made::Stream, span, bytes: 0 })?
@@ -515,6 +517,11 @@ impl<'a> World<'a> {
             | RuntimeFn::GetErrorName
             | RuntimeFn::DeviceMalloc
             | RuntimeFn::DeviceFree
+            | RuntimeFn::MemoryCopy
+            | RuntimeFn::MemoryMove
+            | RuntimeFn::MemorySet
+            | RuntimeFn::Nanosleep
+            | RuntimeFn::Trap
             | RuntimeFn::GetParameterBuffer
             | RuntimeFn::LaunchDevice
             | RuntimeFn::GetParameterBufferV2
