@@ -9,6 +9,9 @@ use std::process::Command;
 /// The architectures that every golden PTX is assembled for, as far as its `.target` allows.
 pub const ARCHS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
 
+/// The same for launches that are merged, which use more of what architectures differ in.
+const MERGED_ARCHS: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+
 /// `90` for `sm_90`
 fn number(arch: &str) -> u32 {
     arch.trim_start_matches("sm_").parse().unwrap_or(0)
@@ -41,6 +44,15 @@ pub fn assemble(name: &str, ptx: &str, target: &str, width: PointerWidth, cdp: C
         accepted(arch, succeeded, &log, ptx)?;
     }
     Ok(())
+}
+
+/// Assembles a PTX of merged launches for every architecture that is not older than its own.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_merged(name: &str, ptx: &str, target: &str) -> Result<(), String> {
+    let archs = MERGED_ARCHS.into_iter().filter(|arch| number(arch) >= number(target));
+    archs.into_iter().try_for_each(|arch| assemble_for(name, ptx, arch))
 }
 
 /// Assembles a PTX for one architecture.

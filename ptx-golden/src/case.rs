@@ -19,7 +19,7 @@ pub struct Case {
 }
 
 /// How a case is compiled, in the command line's words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// `-O0` to `-O3`
     pub opt_level: u8,
@@ -39,6 +39,10 @@ pub struct Options {
     pub width: PointerWidth,
     /// `--cdp=1|2`
     pub cdp: Cdp,
+    /// `--launch-merging=on`; the PTX is put through ptxas for every architecture that has dynamic parallelism.
+    pub launch_merging: bool,
+    /// `--function=NAME`: the golden PTX is of these only, for what is merged brings many functions of its own.
+    pub functions: Vec<String>,
 }
 
 impl Options {
@@ -57,6 +61,8 @@ impl Options {
             fmad: true,
             width: PointerWidth::W64,
             cdp: Cdp::Cdp2,
+            launch_merging: false,
+            functions: Vec::new(),
         };
         for word in words.split_whitespace() {
             match word {
@@ -71,10 +77,12 @@ impl Options {
                 "--ftz" => options.ftz = true,
                 "--fast-math" => options.fast_math = true,
                 "--fmad=false" => options.fmad = false,
+                "--launch-merging=on" => options.launch_merging = true,
                 "--address-size=32" => options.width = PointerWidth::W32,
-                word => match word.strip_prefix("--arch=") {
-                    Some(arch) => options.target = target(arch)?,
-                    None => return Err(format!("`{word}` is no option of a case")),
+                word => match word.split_once('=') {
+                    Some(("--arch", arch)) => options.target = target(arch)?,
+                    Some(("--function", name)) => options.functions.push(name.to_owned()),
+                    _ => return Err(format!("`{word}` is no option of a case")),
                 },
             }
         }

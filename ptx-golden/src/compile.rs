@@ -5,7 +5,7 @@ use cdp_backend::{Libdevice, compile};
 use cdp_core::diag::Diagnostics;
 use cdp_core::diag::render::{HumanOptions, human};
 use cdp_core::lower::{self, LowerOptions};
-use cdp_core::pass::{self, LaunchOptions};
+use cdp_core::pass::{self, LaunchOptions, MergeOptions};
 use cdp_core::source::SourceMap;
 use cdp_core::{sema, syntax, verify};
 use cdp_runtime::Toolkit;
@@ -27,6 +27,10 @@ pub fn ptx(case: &Case) -> Result<String, String> {
     sound(&sources, found)?;
     pass::const_fold(&mut module);
     pass::simplify(&mut module);
+    sound(&sources, pass::check_launch_hints(&module))?;
+    if case.options.launch_merging {
+        pass::merge_launches(&mut module, &MergeOptions { width: case.options.width, ..MergeOptions::default() });
+    }
     let launch = LaunchOptions { abi: case.options.launch_abi, width: case.options.width, ..LaunchOptions::default() };
     let (_, found) = pass::lower_launches(&mut module, &launch);
     sound(&sources, found)?;

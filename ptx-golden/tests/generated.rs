@@ -17,7 +17,7 @@ fn generated_programs_are_assembled() {
         let text = seeds.map(|seed| program(seed, None)).collect::<Vec<_>>().join("\n");
         let words = all[(start / IN_A_MODULE) as usize % all.len()];
         let options = Options::read(words).unwrap();
-        let case = Case { name: format!("generated{start}"), text, options };
+        let case = Case { name: format!("generated{start}"), text, options: options.clone() };
         let ptx = ptx(&case).unwrap_or_else(|error| panic!("programs from {start} with `{words}`: {error}"));
         assemble(&case.name, &ptx, options.target.name(), options.width, options.cdp)
             .unwrap_or_else(|error| panic!("programs from {start} with `{words}`: {}", error.get(..4_000).unwrap_or(&error)));

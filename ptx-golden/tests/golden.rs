@@ -1,7 +1,7 @@
 //! Two tests a case: its PTX is the golden one, and ptxas takes it.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_golden::assemble::assemble;
+use ptx_golden::assemble::{assemble, assemble_merged};
 use ptx_golden::case::{Case, cases};
 use ptx_golden::compile::ptx;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ fn trial(name: String, check: impl FnOnce() -> Result<(), String> + Send + 'stat
 
 /// The snapshot holds the source, which has the options in its first line, and the PTX; `make bless` rewrites it.
 fn is_golden(case: &Case) -> Result<(), String> {
-    let ptx = ptx(case)?;
+    let ptx = shown(&ptx(case)?, &case.options.functions)?;
     let text = format!("{}\n---------- PTX\n{}", case.text, ptx);
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots"));
@@ -44,7 +44,31 @@ fn is_golden(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
+/// The functions of these names, or everything.
+fn shown(ptx: &str, functions: &[String]) -> Result<String, String> {
+    if functions.is_empty() {
+        return Ok(ptx.to_owned());
+    }
+    let mut text = String::new();
+    for name in functions {
+        let is_start = |line: &str| line.contains(&format!(" {name}(")) && !line.starts_with(['\t', '/']);
+        let mut lines = ptx.lines().skip_while(|line| !is_start(line)).peekable();
+        lines.peek().ok_or_else(|| format!("there is no function `{name}` in the PTX"))?;
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+            if line == "}" {
+                break;
+            }
+        }
+    }
+    Ok(text)
+}
+
 fn is_assembled(case: &Case) -> Result<(), String> {
+    if case.options.launch_merging {
+        return assemble_merged(&case.name, &ptx(case)?, case.options.target.name());
+    }
     assemble(&case.name, &ptx(case)?, case.options.target.name(), case.options.width, case.options.cdp)
 }
 

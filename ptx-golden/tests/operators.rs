@@ -30,7 +30,7 @@ fn check(arch: &str, words: &str) -> Result<(), String> {
     let mut failures = String::new();
     for (name, text) in sources(arch) {
         let options = Options::read(&format!("--arch={arch} {words}"))?;
-        let case = Case { name: name.clone(), text, options };
+        let case = Case { name: name.clone(), text, options: options.clone() };
         let result = ptx(&case).and_then(|ptx| {
             assemble_for(&name, &ptx, arch)?;
             packed(&name, &options, &ptx)

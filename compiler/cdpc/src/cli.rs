@@ -39,6 +39,8 @@ pub enum Command {
     Run(command::run::Args),
     /// Run the tests in files and folders
     Test(command::test::Args),
+    /// Measure how launches are best run
+    Bench(command::bench::Args),
     /// Format files
     Fmt(command::fmt::Args),
     /// Explain an error code

@@ -1,6 +1,7 @@
 //! Running host code: on the reference executor, or on a GPU.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::{FunctionKind, Module};
@@ -181,6 +182,34 @@ impl Runner {
                 Ok(ran)
             }
         }
+    }
+
+    /// How long what a test starts on a GPU takes: the median of so many runs on one device, after one that does not count, from a launch of
+    /// the host to the end of what it waits for.
+    ///
+    /// # Errors
+    /// When it fails, or there is no GPU.
+    pub fn time(&self, test: usize, runs: u32) -> Result<Duration> {
+        let Fresh::Gpu(mut device) = self.device()? else { return Err(Failure::bug("only a GPU is measured")) };
+        let mut times = Vec::new();
+        for _ in 0..=runs {
+            let outcome = self.start(Entry::Test(test), &mut *device)?;
+            let busy = device.take_busy();
+            let fault = device.fault().map(Message::from);
+            if let Some(message) = fault {
+                return Err(Failure::program(message.text));
+            }
+            if !outcome.is_ok() {
+                let name = self.program.tests().nth(test).map_or("", |(_, name)| name);
+                return Err(Failure::program(format!("the test `{name}` fails, so that its time says nothing")).help(
+                    "a test that is measured runs several times on one device: it must not rest on first values of variables",
+                ));
+            }
+            times.push(busy);
+        }
+        let counted = times.get_mut(1..).unwrap_or_default();
+        counted.sort_unstable();
+        Ok(counted.get(counted.len() / 2).copied().unwrap_or_default())
     }
 
     fn start(&self, entry: Entry, device: &mut dyn Device) -> Result<Outcome> {

@@ -3,6 +3,7 @@
 mod images;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use cdp_core::pass::PRINT_COUNTER;
 use cdp_executor::device::{CudaError, Device, KernelLaunch};
@@ -41,6 +42,9 @@ pub struct GpuDevice {
     streams: BTreeMap<u64, Stream>,
     events: BTreeMap<u64, Event>,
     next_handle: u64,
+    /// Since when something may be running, and how long that was so before.
+    started: Option<Instant>,
+    busy: Duration,
     /// The first fault: after it, nothing works.
     fault: Option<Error>,
     /// The last failure that a number cannot tell all of, for example a configuration that no GPU accepts.
@@ -72,6 +76,8 @@ impl GpuDevice {
             streams: BTreeMap::new(),
             events: BTreeMap::new(),
             next_handle: 0x100,
+            started: None,
+            busy: Duration::ZERO,
             fault: None,
             detail: None,
         })
@@ -80,6 +86,16 @@ impl GpuDevice {
     /// The fault that ended the context, if one did.
     pub const fn fault(&self) -> Option<&Error> {
         self.fault.as_ref()
+    }
+
+    /// How long the host waited for what it started, launches included, since this was last asked.
+    pub fn take_busy(&mut self) -> Duration {
+        std::mem::take(&mut self.busy)
+    }
+
+    /// Nothing is running any more.
+    fn idle(&mut self) {
+        self.busy += self.started.take().map_or(Duration::ZERO, |start| start.elapsed());
     }
 
     /// What is known of the last failure of a call, beyond its number.
@@ -177,6 +193,7 @@ impl Device for GpuDevice {
 
     fn read(&mut self, address: u64, into: &mut [u8]) -> CudaError {
         let result = self.memory.read(DevicePtr(address), into);
+        self.idle();
         self.number(result)
     }
 
@@ -299,6 +316,7 @@ impl Device for GpuDevice {
 
     fn launch(&mut self, launch: &KernelLaunch<'_>) -> CudaError {
         let dim = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
+        self.started.get_or_insert_with(Instant::now);
         self.with_stream(launch.stream, |device, stream| {
             let config = LaunchConfig { grid: dim(launch.grid), block: dim(launch.block), shared: launch.shared, stream };
             device.module.launch_raw(launch.kernel, &config, launch.params)
@@ -307,6 +325,7 @@ impl Device for GpuDevice {
 
     fn synchronize(&mut self) -> CudaError {
         let result = self.runtime.synchronize();
+        self.idle();
         self.number(result)
     }
 

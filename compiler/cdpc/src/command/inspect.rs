@@ -102,7 +102,11 @@ impl Listing<'_> {
         let mut out = String::new();
         for function in ptx {
             let wanted = &self.args.function;
-            if !wanted.is_empty() && !wanted.contains(&function.symbol) {
+            // what merging adds has the places of launches, and says nothing of its own about them
+            let ours = ["cdpc$", "cdpc_merge_", "cdpc_in_place"].iter().any(|start| function.symbol.starts_with(start));
+            let ours = ours && self.args.launches && function.symbol.contains('$');
+            let shown = if wanted.is_empty() { !ours } else { wanted.contains(&function.symbol) };
+            if !shown {
                 continue;
             }
             let machine = machine.iter().find(|other| other.symbol == function.symbol);

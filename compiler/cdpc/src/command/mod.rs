@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub mod bench;
 pub mod build;
 pub mod check;
 pub mod doctor;
@@ -28,6 +29,7 @@ pub fn run(command: Command, reporter: &Reporter) -> Result<()> {
         Command::Layout(args) => layout::run(&args, reporter),
         Command::Run(args) => run::run(&args, reporter),
         Command::Test(args) => test::run(&args, reporter),
+        Command::Bench(args) => bench::run(&args, reporter),
         Command::Fmt(args) => fmt::run(&args, reporter),
         Command::Explain(args) => explain::run(&args, reporter),
         Command::Doctor(args) => doctor::run(&args, reporter),

@@ -9,6 +9,7 @@ use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
 use cdp_core::pass::{InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite, Merged, Obstacle};
 use cdp_core::source::{FileId, SourceMap, Span};
+use cdp_core::syntax::ast;
 use cdp_runtime::link::Opening;
 use cdp_runtime::link::function_registers;
 use cdp_runtime::manifest::Manifest;
@@ -70,7 +71,7 @@ impl<'a> Build<'a> {
     /// An unknown architecture, an unreadable file, one that cannot be linked, the source's errors.
     pub fn begin(files: &[PathBuf], compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
         let arch = compile.arch()?;
-        if compile.meaning.cdp == options::Cdp::One && compile.launch_merging == options::Switch::On {
+        if compile.meaning.cdp == options::Cdp::One && compile.launch_merging == Some(options::Switch::On) {
             return Err(Failure::usage("`--launch-merging=on` does not go with `--cdp=1`")
                 .note("merged launches are run by tail grids, which CDP1 has not"));
         }
@@ -91,6 +92,21 @@ impl<'a> Build<'a> {
         &self.front.module
     }
 
+    /// The same, for changes before code is generated.
+    pub(super) const fn module_mut(&mut self) -> &mut Module {
+        &mut self.front.module
+    }
+
+    /// The source's tree.
+    pub(super) fn tree(&self) -> Option<&ast::File> {
+        self.front.trees.first()
+    }
+
+    /// The source's text.
+    pub fn source_text(&self) -> &str {
+        self.front.sources.get(self.front.file).map_or("", |file| &file.text)
+    }
+
     /// The source's file among the texts.
     pub const fn file(&self) -> FileId {
         self.front.file
@@ -101,7 +117,7 @@ impl<'a> Build<'a> {
     /// # Errors
     /// Faults of ours.
     pub fn runnable(&self) -> Result<Cow<'_, Module>> {
-        match self.compile.merging() {
+        match self.compile.merging_on_executor() {
             Some(options) => self.front.merged(&options).map(Cow::Owned),
             None => Ok(Cow::Borrowed(&self.front.module)),
         }

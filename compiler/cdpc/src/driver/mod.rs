@@ -3,12 +3,14 @@
 //! - [`front`]: source to IR, and the IR as it is compiled
 //! - [`build`]: IR to PTX to a cubin
 //! - [`object`]: PTX to relocatable objects
+//! - [`tune`]: launches that attributes are tried on
 //! - [`linked`]: what is wrong with a link, at the declarations that it is about
 
 mod build;
 mod front;
 mod linked;
 mod object;
+mod tune;
 
 pub use build::{Build, Generated, Linked};
 pub use front::{Checked, Front, Lowered, Wrong, at_launches, format};

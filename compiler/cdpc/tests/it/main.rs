@@ -21,5 +21,6 @@ mod irregular;
 mod link;
 mod lints;
 mod lsp;
+mod merging;
 mod page;
 mod run;

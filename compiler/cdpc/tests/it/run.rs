@@ -169,7 +169,7 @@ fn a_gpu_that_is_not_there_exits_with_2() {
     let place = Place::new();
     place.write("a.cdp", PROGRAM);
     // a number that no machine has, so that the same happens on a machine with GPUs
-    for line in ["run --device gpu:999 a.cdp", "test --device gpu:999 a.cdp"] {
+    for line in ["run --device gpu:999 a.cdp", "test --device gpu:999 a.cdp", "bench --tune --device gpu:999 a.cdp"] {
         let ran = place.run_with_toolkit(line);
         ran.fails(2, &["error[E070"]);
         assert!(ran.err.contains("libcuda.so.1") || ran.err.contains("GPU 999"), "{}", ran.err);

@@ -68,7 +68,7 @@ impl Levels {
             while let Some(block) = work.pop() {
                 for statement in &block.stmts {
                     self.attributes(&statement.attributes, statement.span);
-                    blocks(&statement.kind, &mut work);
+                    work.extend(statement.kind.blocks());
                 }
             }
         }
@@ -116,19 +116,5 @@ impl Levels {
                 Some(diagnostic.note(format!("an error because `{name}` is denied")))
             }
         }
-    }
-}
-
-/// The blocks inside a statement.
-fn blocks<'a>(statement: &'a ast::StmtKind, into: &mut Vec<&'a ast::Block>) {
-    match statement {
-        ast::StmtKind::If { arms, otherwise } => {
-            into.extend(arms.iter().map(|arm| &arm.body));
-            into.extend(otherwise);
-        }
-        ast::StmtKind::While { body, .. } | ast::StmtKind::For { body, .. } | ast::StmtKind::Loop { body } => into.push(body),
-        ast::StmtKind::Switch { cases, .. } => into.extend(cases.iter().map(|case| &case.body)),
-        ast::StmtKind::Block(block) => into.push(block),
-        _ => {}
     }
 }

@@ -445,6 +445,20 @@ pub enum StmtKind {
     Error,
 }
 
+impl StmtKind {
+    /// The blocks inside the statement.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Self::If { arms, otherwise } => arms.iter().map(|arm| &arm.body).chain(otherwise).collect(),
+            Self::While { body, .. } | Self::For { body, .. } | Self::Loop { body } => vec![body],
+            Self::Switch { cases, .. } => cases.iter().map(|case| &case.body).collect(),
+            Self::Block(block) => vec![block],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// A condition with its block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IfArm {

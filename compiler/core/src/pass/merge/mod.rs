@@ -45,7 +45,7 @@ pub struct MergeOptions {
 }
 
 /// Up to here a light child costs the thread that launches it less than a push.
-const INLINE_BELOW: u32 = 0;
+const INLINE_BELOW: u32 = 129;
 
 /// What became of the launches in device code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -48,23 +48,11 @@ pub(super) struct Location {
     blocks: HashMap<u32, Vec<(u32, u32, Audience)>>,
     /// What the releasing threads knew of their clusters: at which place, and for whom.
     clusters: Vec<(u32, Audience, Arc<ClusterView>)>,
-    /// What the releasing threads had learnt elsewhere.
-    also: Vec<Also>,
+    /// What the releasing threads had learnt elsewhere: by location, by the block of the thread, where it had learnt what was meant for that block
+    /// only, and by whom this is for; at which place, up to which place there; only what is more than before.
+    also: HashMap<(u32, u32, Audience), Vec<(u32, u32)>>,
     /// Their grids, which started after what those waited for.
     grids: Vec<(u32, NodeId)>,
-}
-
-/// What a releasing thread had learnt at another location.
-#[derive(Clone, Copy, Debug)]
-struct Also {
-    /// Which of the releases it was.
-    place: u32,
-    /// The location, and how many of the releases there.
-    learnt: (u32, u32),
-    /// The thread's block: there, it had learnt what was meant for that block only.
-    block: u32,
-    /// Whom this release is meant for.
-    only: Audience,
 }
 
 impl Location {
@@ -97,8 +85,11 @@ impl Location {
         if only.is_none() && !self.grids.iter().any(|(_, node)| *node == point.node) {
             self.grids.push((place, point.node));
         }
-        for learnt in point.view.iter().filter(|(location, _)| *location != id) {
-            self.also.push(Also { place, learnt: *learnt, block: point.block, only });
+        for (location, len) in point.view.iter().filter(|(location, _)| *location != id) {
+            let list = self.also.entry((*location, point.block, only)).or_default();
+            if list.last().is_none_or(|(_, before)| before < len) {
+                list.push((place, *len));
+            }
         }
     }
 
@@ -116,6 +107,15 @@ impl Location {
     fn knows_cluster(&self, earlier: Earlier<'_>, len: u32, reader: u32) -> bool {
         let mut found = self.clusters.iter().filter(|(place, only, _)| *place < len && is_for(*only, reader));
         found.any(|(_, _, view)| view.knows(earlier.touch, earlier.block))
+    }
+
+    /// What those releases bring from elsewhere that a thread of the block `reader` learns of: the location, up to which place, and the block.
+    fn brings(&self, len: u32, reader: Option<u32>) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let reaches = move |only: Audience| reader.is_none_or(|block| is_for(only, block));
+        self.also.iter().filter(move |((.., only), _)| reaches(*only)).filter_map(move |((location, block, _), list)| {
+            let last = list.partition_point(|(place, _)| *place < len).checked_sub(1)?;
+            list.get(last).map(|(_, known)| (*location, *known, *block))
+        })
     }
 
     /// Whether a thread of a block has handed something on.
@@ -149,6 +149,14 @@ struct Earlier<'a> {
     node: NodeId,
 }
 
+/// Where one question has led so far: grids whose start was looked at, and by location and asking block up to which place. Whatever is asked
+/// twice is answered once, however many ways lead there.
+#[derive(Default)]
+struct Seen {
+    grids: HashSet<NodeId>,
+    locations: HashMap<(u32, u32), u32>,
+}
+
 impl Order<'_> {
     pub(super) fn same_block(&self, earlier: &Touch, now: &Now<'_>) -> bool {
         earlier.first.wrapping_sub(now.block.first) < now.block.threads
@@ -172,15 +180,17 @@ impl Order<'_> {
             if knows_cluster(&now.me.cluster, earlier) {
                 return true;
             }
-            return self.learnt(&now.me.view, earlier, now.at.block, now.at.node);
+            return self.learnt(&now.me.view, earlier, now.at.block, now.at.node, &mut Seen::default());
         }
         let Some(block) = self.blocks.partition_point(|block| block.first <= earlier.first).checked_sub(1) else { return true };
         let Some(node) = self.blocks.get(block).map(|block| block.node) else { return true };
         let earlier = Earlier { touch: earlier, block: u32::try_from(block).unwrap_or(u32::MAX), node };
-        self.known.get((node, now.at.node)) == Some(true)
-            || knows_cluster(&now.me.cluster, earlier)
-            || self.learnt(&now.me.view, earlier, now.at.block, now.at.node)
-            || self.before_start(earlier, now.at.node)
+        if self.known.get((node, now.at.node)) == Some(true) || knows_cluster(&now.me.cluster, earlier) {
+            return true;
+        }
+        let mut seen = Seen::default();
+        self.learnt(&now.me.view, earlier, now.at.block, now.at.node, &mut seen)
+            || self.before_start(earlier, now.at.node, &mut seen)
     }
 
     /// Whether an access is before the whole grid of what a thread does now: what caches that are emptied between grids show.
@@ -188,20 +198,21 @@ impl Order<'_> {
         let Some(block) = self.blocks.partition_point(|block| block.first <= earlier.first).checked_sub(1) else { return true };
         let Some(node) = self.blocks.get(block).map(|block| block.node) else { return true };
         let earlier = Earlier { touch: earlier, block: u32::try_from(block).unwrap_or(u32::MAX), node };
-        node != now.at.node && (self.known.get((node, now.at.node)) == Some(true) || self.before_start(earlier, now.at.node))
+        node != now.at.node
+            && (self.known.get((node, now.at.node)) == Some(true)
+                || self.before_start(earlier, now.at.node, &mut Seen::default()))
     }
 
     /// Whether a thread has learnt of it by atomic operations.
-    fn learnt(&mut self, view: &View, earlier: Earlier<'_>, block: u32, node: NodeId) -> bool {
+    fn learnt(&mut self, view: &View, earlier: Earlier<'_>, block: u32, node: NodeId, seen: &mut Seen) -> bool {
         if view.is_empty() {
             return false;
         }
         // locations, how many of the releases there, and the block of the thread that learnt of them
         let mut work: Vec<(u32, u32, u32)> = view.iter().map(|(id, len)| (*id, *len, block)).collect();
-        let mut visited: HashMap<(u32, u32), u32> = HashMap::new();
         let mut grids = Vec::new();
         while let Some((id, len, block)) = work.pop() {
-            let known = visited.entry((id, block)).or_default();
+            let known = seen.locations.entry((id, block)).or_default();
             if *known >= len {
                 continue;
             }
@@ -214,17 +225,18 @@ impl Order<'_> {
             {
                 return true;
             }
-            let reaches = |also: &&Also| also.place < len && is_for(also.only, block);
-            let learnt = location.also.iter().filter(reaches);
-            work.extend(learnt.map(|Also { learnt: (id, len), block, .. }| (*id, *len, *block)));
+            work.extend(location.brings(len, Some(block)));
             grids
                 .extend(location.grids.iter().filter(|(place, other)| *place < len && *other != node).map(|(_, other)| *other));
         }
-        grids.into_iter().any(|grid| self.before_start(earlier, grid))
+        grids.into_iter().any(|grid| self.before_start(earlier, grid, seen))
     }
 
     /// Whether it comes before a grid or copy starts.
-    fn before_start(&mut self, earlier: Earlier<'_>, start: NodeId) -> bool {
+    fn before_start(&mut self, earlier: Earlier<'_>, start: NodeId, seen: &mut Seen) -> bool {
+        if seen.grids.contains(&start) {
+            return false;
+        }
         let mut visited = HashSet::new();
         let mut work = vec![start];
         // whether the answer is the same for every access of the earlier grid
@@ -238,7 +250,12 @@ impl Order<'_> {
                 Some(false) => continue,
                 None => {}
             }
-            if (node != start && !visited.insert(node)) || self.graph.within(earlier.node, node) {
+            if !visited.insert(node) || self.graph.within(earlier.node, node) {
+                continue;
+            }
+            if !seen.grids.insert(node) {
+                // what comes of it there is not known yet
+                whole = false;
                 continue;
             }
             let after = self.graph.after(node);
@@ -250,7 +267,7 @@ impl Order<'_> {
             work.extend_from_slice(after);
             if let Some(point) = self.graph.point(node) {
                 whole &= point.view.is_empty() && point.node != earlier.node;
-                if self.before_point(earlier, point) {
+                if self.before_point(earlier, point, seen) {
                     return true;
                 }
                 work.push(point.node);
@@ -263,7 +280,7 @@ impl Order<'_> {
     }
 
     /// Whether a launching thread had done it, or knew of it.
-    fn before_point(&mut self, earlier: Earlier<'_>, point: &Point) -> bool {
+    fn before_point(&mut self, earlier: Earlier<'_>, point: &Point, seen: &mut Seen) -> bool {
         let touch = earlier.touch;
         if earlier.block == point.block && earlier.node == point.node {
             if touch.epoch < point.epoch {
@@ -279,7 +296,7 @@ impl Order<'_> {
                 return true;
             }
         }
-        knows_cluster(&point.cluster, earlier) || self.learnt(&point.view, earlier, point.block, point.node)
+        knows_cluster(&point.cluster, earlier) || self.learnt(&point.view, earlier, point.block, point.node, seen)
     }
 }
 
@@ -297,7 +314,7 @@ pub(super) fn has_heard_of(locations: &[Location], view: &View, block: u32) -> b
         if location.has_heard_of(block, len) {
             return true;
         }
-        work.extend(location.also.iter().filter(|also| also.place < len).map(|also| also.learnt));
+        work.extend(location.brings(len, None).map(|(location, len, _)| (location, len)));
     }
     false
 }

@@ -1,0 +1,63 @@
+//! When launches are merged, and what `inspect` says of each.
+
+use crate::common::Place;
+
+const PROGRAM: &str = "
+kernel light(x: *global i32) { x[threadIdx.x] = 1; }
+kernel heavy(x: *global i32) { for i in 0..9 { atomicAdd(&x[i], 1); } }
+kernel together(x: *global i32) { __syncthreads(); x[0] = 1; }
+kernel parent(x: *global i32, n: u32) {
+    light<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
+    heavy<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
+    together<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
+    heavy<<<n, 32>>>(x);
+    @merge(off)
+    heavy<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
+}
+";
+
+const ALLOWED: &str = "--allow=warnings";
+
+#[test]
+fn launches_are_merged_from_the_second_level_on() {
+    let place = Place::new();
+    place.write("a.cdp", PROGRAM);
+    let said = |options: &str| {
+        let ran = place.run_with_toolkit(&format!("inspect --launches --no-sass {ALLOWED} {options} a.cdp"));
+        ran.succeeds();
+        ran.out
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("| ^ "))
+            .filter(|t| !t.starts_with("launches"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let merged = [
+        "grids of fewer than 129 threads are run in place, by the thread that launches them; others:",
+        "merged, thread by thread in full blocks",
+        "merged, thread by thread in full blocks",
+        "merged, block by block",
+        "launched as it is: its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`",
+        "launched as it is: `@merge(off)` says so",
+    ];
+    for options in ["", "-O2", "-O0 --launch-merging=on"] {
+        assert_eq!(said(options), merged, "{options}");
+    }
+    for options in ["-O1", "-O0", "--launch-merging=off"] {
+        assert!(said(options).is_empty(), "{options}");
+    }
+}
+
+#[test]
+fn the_executor_merges_when_it_is_told_to() {
+    let place = Place::new();
+    let grids = |options: &str| {
+        let ran = place.run_with_toolkit(&format!("run --device cpu --trace=json:- {options} a.cdp"));
+        ran.succeeds();
+        ran.out.matches("\"kernel\": \"heavy\"").count()
+    };
+    let main = "host fn main() { let x = device(i32, 32); one<<<1, 1>>>(x, 3); cudaDeviceSynchronize(); }";
+    let one = "kernel one(x: *global i32, n: u32) { let e = heavy<<<n, 32, 0, cudaStreamFireAndForget>>>(x); if e != cudaSuccess { x[9] = 1; } }";
+    place.write("a.cdp", format!("kernel heavy(x: *global i32) {{ for i in 0..9 {{ atomicAdd(&x[i], 1); }} }} {one} {main}"));
+    assert_eq!([grids(""), grids("--launch-merging=off"), grids("--launch-merging=on")], [1, 1, 0]);
+}
