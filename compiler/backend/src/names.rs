@@ -85,7 +85,7 @@ fn check(name: &str) -> Option<String> {
     if name.starts_with("__nv_") {
         return Some("names that start with `__nv_` are libdevice's".to_owned());
     }
-    let runtime = RuntimeFn::ALL.iter().any(|call| call.side() != Side::Host && call.name() == name);
+    let runtime = RuntimeFn::ALL.iter().any(|call| call.side() != Side::Host && !call.is_inline() && call.name() == name);
     if runtime
         || name.starts_with("__cuda")
         || (name.starts_with("cuda") && name.chars().nth(4).is_some_and(char::is_uppercase))

@@ -9,9 +9,6 @@ use cdp_executor::cpu::{CpuOptions, Schedule};
 use cdp_runtime::{Arch, Search};
 use clap::ValueEnum as _;
 
-/// From this optimisation level on launches are merged.
-const MERGING_LEVEL: u8 = 2;
-
 /// What is built for when nothing says otherwise.
 const DEFAULT_ARCH: Arch = Arch::base(90);
 /// The same for `--cdp=1`: code for it runs on sm_86 and sm_89, too.
@@ -42,12 +39,11 @@ pub struct Compile {
     /// Which device runtime calls a launch becomes; `auto` takes the faster V1 where it is right
     #[arg(long, value_name = "ABI", default_value = "auto")]
     pub launch_abi: LaunchAbi,
-    /// Run many fire-and-forget launches of one kernel as one grid, and small ones in place; without it `on` from -O2 up, but off on the
-    /// reference executor
+    /// Run many fire-and-forget launches of one kernel as one grid, and small ones in place; `off` without it
     #[arg(long, value_name = "SWITCH")]
     pub launch_merging: Option<Switch>,
     /// Device memory for launches that wait to be merged, in MiB; what has no room there is launched as it is
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub merge_memory: u32,
     /// The most parameter bytes of a kernel that is launched from the device
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=32764))]
@@ -229,21 +225,11 @@ pub enum Switch {
 }
 
 impl Compile {
-    /// How launches are merged in code for a GPU; none for not at all.
+    /// How launches are merged; none for not at all.
     pub fn merging(&self) -> Option<MergeOptions> {
-        let default = if self.level >= MERGING_LEVEL { Switch::On } else { Switch::Off };
-        self.merging_where(self.launch_merging.unwrap_or(default))
-    }
-
-    /// The same for the reference executor, which runs the program as it is written unless it is told to merge.
-    pub fn merging_on_executor(&self) -> Option<MergeOptions> {
-        self.merging_where(self.launch_merging.unwrap_or(Switch::Off))
-    }
-
-    fn merging_where(&self, switch: Switch) -> Option<MergeOptions> {
         let memory = u64::from(self.merge_memory) << 20;
         // merged launches are run by tail grids, which CDP1 has not
-        let merges = switch == Switch::On && self.meaning.cdp == Cdp::Two;
+        let merges = self.launch_merging == Some(Switch::On) && self.meaning.cdp == Cdp::Two;
         merges.then(|| MergeOptions { memory, ..MergeOptions::default() })
     }
 

@@ -12,7 +12,7 @@ use crate::device::Choice;
 use crate::driver::Build;
 use crate::execute::{self, Runner};
 use crate::failure::{Failure, Result};
-use crate::options::{Compile, Reference};
+use crate::options::{Compile, Reference, Switch};
 use crate::reference::Executor;
 use crate::report::Reporter;
 use crate::terminal;
@@ -120,7 +120,9 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     if !device.is_gpu() {
         return Err(Failure::usage("launches are measured on a GPU").help("`--device gpu`, on a machine that has one"));
     }
-    let compile = device.compile(&args.compile)?;
+    let mut compile = device.compile(&args.compile)?;
+    // what is tried are ways of merging
+    compile.launch_merging.get_or_insert(Switch::On);
     let mut build = Build::begin(&args.files, &compile, reporter, true)?;
     let names = execute::tests(build.module());
     let wanted = |name: &String| args.filter.as_ref().is_none_or(|text| name.contains(text));

@@ -117,7 +117,7 @@ impl<'a> Build<'a> {
     /// # Errors
     /// Faults of ours.
     pub fn runnable(&self) -> Result<Cow<'_, Module>> {
-        match self.compile.merging_on_executor() {
+        match self.compile.merging() {
             Some(options) => self.front.merged(&options).map(Cow::Owned),
             None => Ok(Cow::Borrowed(&self.front.module)),
         }

@@ -58,7 +58,7 @@ pub struct Merged {
 
 impl Default for MergeOptions {
     fn default() -> Self {
-        Self { width: PointerWidth::W64, memory: 64 << 20, inline_below: INLINE_BELOW }
+        Self { width: PointerWidth::W64, memory: 256 << 20, inline_below: INLINE_BELOW }
     }
 }
 

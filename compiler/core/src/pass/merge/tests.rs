@@ -40,7 +40,7 @@ fn a_merged_launch_is_made_only_where_it_cannot_be_pushed() {
         "kernel c(x: *global i32, n: i32) { x[n] = blockIdx.x as i32; }
          kernel p(x: *global i32) { let e = c<<<4, 32, 0, cudaStreamFireAndForget>>>(x, 1); if e != cudaSuccess { x[0] = 1; } }",
     );
-    let sites = merge(&mut module, &MergeOptions::default());
+    let sites = merge(&mut module, &MergeOptions { inline_below: 0, ..MergeOptions::default() });
     assert_eq!(sites.iter().map(|site| site.result.clone()).collect::<Vec<_>>(), [Ok(MergeMode::Threads)]);
     let calls =
         |name: &str| statements(function(&module, name)).iter().filter(|s| matches!(s, StatementKind::Call { .. })).count();
