@@ -39,9 +39,9 @@ pub struct Compile {
     /// Which device runtime calls a launch becomes; `auto` takes the faster V1 where it is right
     #[arg(long, value_name = "ABI", default_value = "auto")]
     pub launch_abi: LaunchAbi,
-    /// Run many fire-and-forget launches of one kernel as one grid, and small ones in place; `off` without it
-    #[arg(long, value_name = "SWITCH")]
-    pub launch_merging: Option<Switch>,
+    /// Run many fire-and-forget launches of one kernel as one grid, and small ones in place
+    #[arg(long, value_name = "SWITCH", default_value = "off")]
+    pub launch_merging: Switch,
     /// Device memory for launches that wait to be merged, in MiB; what has no room there is launched as it is
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub merge_memory: u32,
@@ -228,9 +228,7 @@ impl Compile {
     /// How launches are merged; none for not at all.
     pub fn merging(&self) -> Option<MergeOptions> {
         let memory = u64::from(self.merge_memory) << 20;
-        // merged launches are run by tail grids, which CDP1 has not
-        let merges = self.launch_merging == Some(Switch::On) && self.meaning.cdp == Cdp::Two;
-        merges.then(|| MergeOptions { memory, ..MergeOptions::default() })
+        (self.launch_merging == Switch::On).then(|| MergeOptions { memory, ..MergeOptions::default() })
     }
 
     /// The target.
@@ -247,14 +245,14 @@ impl Compile {
     /// The arguments that make another process compile alike.
     pub fn arguments(&self) -> Vec<OsString> {
         let launch_abi = self.launch_abi.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let merging = self.launch_merging.and_then(|switch| switch.to_possible_value());
+        let merging = if self.launch_merging == Switch::On { "on" } else { "off" };
         let mut list: Vec<OsString> = vec![
             format!("-O{}", self.level).into(),
             format!("--launch-abi={launch_abi}").into(),
+            format!("--launch-merging={merging}").into(),
             format!("--merge-memory={}", self.merge_memory).into(),
             format!("--max-param-bytes={}", self.max_param_bytes).into(),
         ];
-        list.extend(merging.map(|switch| format!("--launch-merging={}", switch.get_name()).into()));
         list.extend(self.meaning.arguments());
         list.extend(self.arch.iter().map(|arch| format!("--arch={arch}").into()));
         let switches = [(self.lineinfo, "--lineinfo"), (self.ftz, "--ftz"), (self.fast_math, "--fast-math")];

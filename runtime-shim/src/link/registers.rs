@@ -2,8 +2,9 @@
 
 /// Registers with which every GPU that is supported can have as many threads at work as it has room for.
 const FULL_OCCUPANCY: u32 = 32;
-/// What the names of the functions start with that launch merging adds.
+/// What the names of the functions start with that launch merging adds, and those that are the program's own, made anew for merged grids.
 const MERGING: &str = "cdpc_merge_";
+const VARIANTS: [&str; 2] = ["cdpc_merge_blocks_", "cdpc_merge_threads_"];
 
 /// A limit for the functions of a PTX module. Kernels get as many registers as the largest function that they call, which for what launch
 /// merging adds would cost every kernel that might launch half of its threads: the assembler gives such functions all that it finds. They are
@@ -12,7 +13,8 @@ const MERGING: &str = "cdpc_merge_";
 pub fn function_registers(ptx: &str) -> Option<u32> {
     let mut names = ptx.lines().filter_map(defined).peekable();
     names.peek()?;
-    names.all(|name| name.starts_with(MERGING)).then_some(FULL_OCCUPANCY)
+    let is_added = |name: &str| name.starts_with(MERGING) && !VARIANTS.iter().any(|start| name.starts_with(start));
+    names.all(is_added).then_some(FULL_OCCUPANCY)
 }
 
 /// The function that a line starts to declare or define; none for one that is defined elsewhere.
@@ -40,6 +42,7 @@ mod tests {
         assert_eq!(function_registers(&format!("{own}{external}.visible .entry cdpc$merge$x(\n")), Some(32));
         assert_eq!(function_registers(&format!("{own}.func helper$f(\n")), None);
         assert_eq!(function_registers(&format!("{own}.visible .func  (.param .b32 func_retval0) helper(\n")), None);
+        assert_eq!(function_registers(&format!("{own}.func cdpc_merge_threads_helper$f(\n")), None);
         assert_eq!(function_registers(external), None);
     }
 }

@@ -1,18 +1,20 @@
 //! `cdpc bench --tune`: tries what `@merge` and `@inline_below` can say of each launch, on a GPU, with the program's own tests.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cdp_core::ir::{LaunchHints, Merge};
+use cdp_runtime::isolate::{self, Channel, Ending};
 
 use crate::artefact::{self, Artefact, Target};
+use crate::command::run::itself;
 use crate::device::Choice;
 use crate::driver::Build;
 use crate::execute::{self, Runner};
 use crate::failure::{Failure, Result};
-use crate::options::{Compile, Reference, Switch};
+use crate::options::{Cdp, Compile, Reference, Switch};
 use crate::reference::Executor;
 use crate::report::Reporter;
 use crate::terminal;
@@ -55,7 +57,6 @@ const WORTH: f64 = 0.97;
 /// A try may take so long, and so many times what the program takes as it is: launches that overflow the pool take very long to fail.
 const LEAST_LIMIT: Duration = Duration::from_secs(10);
 const SLOWER: u32 = 4;
-const TURN: Duration = Duration::from_millis(10);
 
 /// A way to run a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +117,17 @@ impl FromStr for Said {
 /// # Errors
 /// Those of the source, the toolkit and the device; a test that fails.
 pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
+    if args.compile.meaning.cdp == Cdp::One {
+        return Err(Failure::usage("`cdpc bench --tune` does not go with `--cdp=1`")
+            .note("what is tried are ways of merging, and launches of CDP1 are not merged"));
+    }
     let device = args.device.resolve(None)?;
     if !device.is_gpu() {
         return Err(Failure::usage("launches are measured on a GPU").help("`--device gpu`, on a machine that has one"));
     }
     let mut compile = device.compile(&args.compile)?;
     // what is tried are ways of merging
-    compile.launch_merging.get_or_insert(Switch::On);
+    compile.launch_merging = Switch::On;
     let mut build = Build::begin(&args.files, &compile, reporter, true)?;
     let names = execute::tests(build.module());
     let wanted = |name: &String| args.filter.as_ref().is_none_or(|text| name.contains(text));
@@ -135,7 +140,8 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             build.set_hints(said.statement, said.way.hints());
         }
         let time = measure(&build, &args.compile, device, &tests, args.runs)?;
-        return terminal::print(format!("{}\n", time.as_nanos()));
+        // a line of its own, whatever the program printed last
+        return terminal::print(format!("\n{}\n", time.as_nanos()));
     }
     tune(args, &mut build, device, tests.len())
 }
@@ -222,29 +228,25 @@ enum Tried {
 
 impl Bench<'_> {
     fn time(&self, said: &[Said], limit: Option<Duration>) -> Result<Tried> {
-        let program = std::env::current_exe().map_err(|error| Failure::usage(format!("cdpc cannot find itself: {error}")))?;
-        let mut command = Command::new(&program);
+        let mut command = itself()?;
         command.args(["bench", "--tune", "--trial"]).args(&self.args.files).args(self.args.compile.arguments());
         command.arg(format!("--device={}", self.device)).arg(format!("--runs={}", self.args.runs));
         command.args(self.args.filter.iter().map(|text| format!("--filter={text}")));
-        command.args(said.iter().map(|said| format!("--say={said}")));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let start = Instant::now();
-        let failed = |error: std::io::Error| Failure::file("start", &program, &error);
-        let mut child = command.spawn().map_err(failed)?;
-        while child.try_wait().map_err(failed)?.is_none() {
-            if limit.is_some_and(|limit| start.elapsed() > limit) {
-                child.kill().and_then(|()| child.wait().map(|_| ())).map_err(failed)?;
-                return Ok(Tried::TooLong);
-            }
-            std::thread::sleep(TURN);
+        command.args(said.iter().map(|said| format!("--say={said}"))).stdin(Stdio::null());
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let outcome = isolate::run(command, limit, |channel, bytes| match channel {
+            Channel::Output => output.extend_from_slice(bytes),
+            Channel::Error => errors.extend_from_slice(bytes),
+        })?;
+        if outcome.ending == Ending::TimedOut {
+            return Ok(Tried::TooLong);
         }
-        let output = child.wait_with_output().map_err(failed)?;
-        let last = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().last().map(str::to_owned);
-        Ok(match last(&output.stdout).and_then(|line| line.parse().ok()) {
-            Some(nanoseconds) if output.status.success() => Tried::Time(Duration::from_nanos(nanoseconds), start.elapsed()),
-            _ => {
-                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // what the program itself prints comes before
+        let time = String::from_utf8_lossy(&output).lines().last().and_then(|line| line.parse().ok());
+        Ok(match time.filter(|_| outcome.is_success()) {
+            Some(nanoseconds) => Tried::Time(Duration::from_nanos(nanoseconds), outcome.duration),
+            None => {
+                let said = String::from_utf8_lossy(&errors);
                 let first =
                     said.lines().find_map(|line| line.strip_prefix("error").map(|rest| rest.trim_start_matches([':', ' '])));
                 Tried::Failed(first.unwrap_or("it ended without a word").to_owned())

@@ -195,10 +195,18 @@ fn default_name(file: &Path) -> PathBuf {
 /// # Errors
 /// When this program's own path cannot be found.
 pub fn worker(reporter: &Reporter) -> Result<Command> {
-    let program = std::env::current_exe().map_err(|error| Failure::usage(format!("cdpc cannot find itself: {error}")))?;
-    let mut command = Command::new(program);
+    let mut command = itself()?;
     command.arg("worker").args(reporter.arguments());
     Ok(command)
+}
+
+/// A process of this program.
+///
+/// # Errors
+/// When this program's own path cannot be found.
+pub fn itself() -> Result<Command> {
+    let program = std::env::current_exe().map_err(|error| Failure::usage(format!("cdpc cannot find itself: {error}")))?;
+    Ok(Command::new(program))
 }
 
 #[cfg(test)]

@@ -98,6 +98,7 @@ fn architectures_and_toolkits() {
     place.run_with_toolkit("build --cdp=1 --arch=sm_90 a.cdp").fails(2, &["E0636", "sm_90 has no CDP1", "--device cpu"]);
     place.run_with_toolkit("build a.cdp").fails(1, &["E0405", "--cdp=1"]);
     place.run_with_toolkit("build --cdp=1 --launch-merging=on a.cdp").fails(2, &["--launch-merging", "tail"]);
+    place.run_with_toolkit("bench --cdp=1 --tune a.cdp").fails(2, &["`cdpc bench --tune` does not go with `--cdp=1`"]);
     // of what is too old for CUDA 13 there is PTX, and a cubin with a toolkit of CUDA 12
     place.run_with_toolkit("build --cdp=1 --arch=sm_72 --emit=ptx a.cdp -o a.ptx").succeeds();
     place.run_with_toolkit("build --cdp=1 --arch=sm_70 a.cdp").fails(2, &["E0622", "CUDA 12", "make setup-cuda12"]);

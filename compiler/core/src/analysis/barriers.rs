@@ -19,18 +19,7 @@ impl Barriers {
     /// Looks at all functions.
     #[must_use]
     pub fn new(program: &Program<'_>) -> Self {
-        let mut barriers = Self { has: vec![false; program.bodies.len()] };
-        for component in &program.calls.order {
-            // of functions that call each other all come to a barrier where one does
-            let mut bodies = component.iter().filter_map(|index| program.bodies.get(*index));
-            let found = bodies.any(|body| body.statements().any(|(_, statement)| barriers.is_barrier(&statement.kind)));
-            for index in component {
-                if let Some(flag) = barriers.has.get_mut(*index) {
-                    *flag = found;
-                }
-            }
-        }
-        barriers
+        Self { has: program.leading_to(|_, statement| is_own(statement)) }
     }
 
     /// Whether a function has a barrier, itself or in what it calls.
@@ -39,26 +28,21 @@ impl Barriers {
         self.has.get(function.index()).copied().unwrap_or(false)
     }
 
-    /// Whether a statement is, or may lead to, a barrier of the block. One of the warp counts: a block may be no larger. One of the cluster does,
-    /// where it waits.
+    /// Whether a statement is, or may lead to, a barrier of the block.
     #[must_use]
     pub fn is_barrier(&self, statement: &StatementKind) -> bool {
         match statement {
-            StatementKind::Barrier { op, .. } => {
-                matches!(
-                    op,
-                    BarrierOp::Block
-                        | BarrierOp::BlockCount
-                        | BarrierOp::BlockAnd
-                        | BarrierOp::BlockOr
-                        | BarrierOp::Warp
-                        | BarrierOp::ClusterWait
-                )
-            }
             StatementKind::Call { function, .. } => self.has(*function),
-            _ => false,
+            _ => is_own(statement),
         }
     }
+}
+
+/// Whether a statement is itself a barrier of the block. One of the warp counts: a block may be no larger. One of the cluster does, where it
+/// waits.
+const fn is_own(statement: &StatementKind) -> bool {
+    use BarrierOp::{Block, BlockAnd, BlockCount, BlockOr, ClusterWait, Warp};
+    matches!(statement, StatementKind::Barrier { op: Block | BlockCount | BlockAnd | BlockOr | Warp | ClusterWait, .. })
 }
 
 /// A write with its place.

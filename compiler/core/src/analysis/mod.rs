@@ -41,7 +41,6 @@ use crate::verify::ModuleInfo;
 use control::Control;
 use extent::Extents;
 use graph::{Components, call_graph, components};
-use std::collections::HashSet;
 use values::{Point, ValueId, Values};
 
 /// A function with its control flow and its values.
@@ -72,31 +71,8 @@ pub struct Program<'m> {
     pub descent: Components,
     /// How kernels are launched.
     pub extents: Extents,
-    /// Functions of device code that wait for children (`cudaDeviceSynchronize`, of CDP1), or call one that does.
-    pub waits: HashSet<FunctionId>,
-}
-
-/// Functions of device code that wait for children, or call one that does.
-fn waits(module: &Module, info: &ModuleInfo, calls: &Components) -> HashSet<FunctionId> {
-    let is_wait =
-        |statement: &Statement| matches!(statement.kind, StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. });
-    let waits = |function: &Function| function.blocks.iter().flat_map(|block| &block.statements).any(is_wait);
-    let on_device = module.functions().filter(|(id, _)| info.is_on_device(*id));
-    let mut found: HashSet<FunctionId> = on_device.filter(|(_, function)| waits(function)).map(|(id, _)| id).collect();
-    if found.is_empty() {
-        return found;
-    }
-    // callees come first; of functions that call each other all do where one does
-    for component in &calls.order {
-        let ids = || component.iter().map(|index| FunctionId(u32::try_from(*index).unwrap_or(u32::MAX)));
-        let calls_one = |id: FunctionId| {
-            info.functions.get(id.index()).is_some_and(|function| function.callees.iter().any(|callee| found.contains(callee)))
-        };
-        if ids().any(|id| found.contains(&id) || calls_one(id)) {
-            found.extend(ids());
-        }
-    }
-    found
+    /// By function, whether it is device code that waits for children (`cudaDeviceSynchronize`, of CDP1), or calls such code.
+    pub waits: Vec<bool>,
 }
 
 impl<'m> Program<'m> {
@@ -111,17 +87,41 @@ impl<'m> Program<'m> {
                 Body { id, function, control, values }
             })
             .collect();
-        let (info, calls) = (ModuleInfo::new(module), components(&call_graph(module, false)));
-        let waits = waits(module, &info, &calls);
-        Self {
+        let mut program = Self {
             module,
-            info,
+            info: ModuleInfo::new(module),
             bodies,
-            calls,
-            waits,
+            calls: components(&call_graph(module, false)),
             descent: components(&call_graph(module, true)),
             extents: Extents::new(module),
+            waits: Vec::new(),
+        };
+        program.waits = program.leading_to(|body, statement| {
+            matches!(statement, StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. })
+                && program.info.is_on_device(body.id)
+        });
+        program
+    }
+
+    /// By function, whether such a statement stands in it, or in what it calls.
+    pub fn leading_to(&self, is_such: impl Fn(&Body<'_>, &StatementKind) -> bool) -> Vec<bool> {
+        let mut leads = vec![false; self.bodies.len()];
+        // callees come first; of functions that call each other all do where one does
+        for component in &self.calls.order {
+            let mut bodies = component.iter().filter_map(|index| self.bodies.get(*index));
+            let found = bodies.any(|body| {
+                body.statements().any(|(_, statement)| match &statement.kind {
+                    StatementKind::Call { function, .. } => leads.get(function.index()) == Some(&true),
+                    kind => is_such(body, kind),
+                })
+            });
+            for index in component {
+                if let Some(flag) = leads.get_mut(*index) {
+                    *flag = found;
+                }
+            }
         }
+        leads
     }
 
     /// A function with its facts; none for a foreign id.

@@ -12,7 +12,7 @@ use super::provenance::Provenance;
 use super::values::{Definition, Point, ValueId};
 use super::{Body, Program};
 use crate::builtins::{BarrierOp, RuntimeFn, STREAM_TAIL_LAUNCH};
-use crate::ir::{BinaryOp, BlockId, FunctionId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
+use crate::ir::{BinaryOp, BlockId, Operand, Rvalue, StatementKind, TerminatorKind, UnaryOp};
 use crate::source::Span;
 use crate::types::TypeTable;
 use std::collections::{HashMap, HashSet};
@@ -39,8 +39,18 @@ pub struct Outstanding {
     /// By place: which of the starts is there.
     places: HashMap<Point, usize>,
     at: Vec<Bits>,
-    /// Functions that wait for children, or call one that does.
-    waits: HashSet<FunctionId>,
+    /// Where all of them have ended.
+    waits: HashSet<Point>,
+}
+
+/// Whether a statement waits for all children, or calls what does.
+fn waits(program: &Program<'_>, statement: &StatementKind) -> bool {
+    match statement {
+        StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. } => true,
+        StatementKind::Call { function, .. } => program.waits.get(function.index()) == Some(&true),
+        StatementKind::Barrier { op, .. } => *op != BarrierOp::Warp && program.waits.contains(&true),
+        _ => false,
+    }
 }
 
 impl Outstanding {
@@ -53,8 +63,11 @@ impl Outstanding {
         constants: &Constants,
         body: &Body<'_>,
     ) -> Self {
-        let mut outstanding = Self { waits: program.waits.clone(), ..Self::default() };
+        let mut outstanding = Self::default();
         for (point, statement) in body.statements() {
+            if waits(program, &statement.kind) {
+                outstanding.waits.insert(point);
+            }
             let is_start = match &statement.kind {
                 StatementKind::Launch(_) => true,
                 StatementKind::Call { .. } | StatementKind::Runtime { .. } => false,
@@ -70,12 +83,11 @@ impl Outstanding {
                 outstanding.starts.push(Start { point, span: statement.span, effects, is_tail, result });
             }
         }
-        let step = |point: Point, set: &mut Bits| outstanding.step(body, point, set);
         outstanding.at = forward(
             body,
             outstanding.starts.len(),
             Meet::Any,
-            |block, set| body.block_statements(block).for_each(|(point, _)| step(point, set)),
+            |block, set| body.block_statements(block).for_each(|(point, _)| outstanding.step(point, set)),
             |block, edge, set| {
                 for failed in outstanding.failed(body, block, edge) {
                     set.remove(failed);
@@ -97,7 +109,7 @@ impl Outstanding {
         let mut set = self.at.get(block.index()).cloned().unwrap_or_default();
         for (point, _) in body.block_statements(block) {
             see(point, &set);
-            self.step(body, point, &mut set);
+            self.step(point, &mut set);
         }
     }
 
@@ -106,19 +118,13 @@ impl Outstanding {
     pub fn before(&self, body: &Body<'_>, point: Point) -> Vec<&Start> {
         let Some(mut set) = self.at.get(point.block.index()).cloned() else { return Vec::new() };
         for (earlier, _) in body.block_statements(point.block).take(point.statement) {
-            self.step(body, earlier, &mut set);
+            self.step(earlier, &mut set);
         }
         set.iter().filter_map(|member| self.starts.get(member)).collect()
     }
 
-    fn step(&self, body: &Body<'_>, point: Point, set: &mut Bits) {
-        let waits = match body.statement(point).map(|statement| &statement.kind) {
-            Some(StatementKind::Runtime { call: RuntimeFn::DeviceSynchronize, .. }) => true,
-            Some(StatementKind::Call { function, .. }) => self.waits.contains(function),
-            Some(StatementKind::Barrier { op, .. }) => *op != BarrierOp::Warp && !self.waits.is_empty(),
-            _ => false,
-        };
-        if waits {
+    fn step(&self, point: Point, set: &mut Bits) {
+        if self.waits.contains(&point) {
             set.clear();
         }
         if let Some(member) = self.places.get(&point) {

@@ -728,6 +728,12 @@ impl Module {
         self.functions.iter().enumerate().map(|(i, f)| (FunctionId(u32::try_from(i).unwrap_or(u32::MAX)), f))
     }
 
+    /// Adds a function behind the others.
+    pub fn add_function(&mut self, function: Function) -> FunctionId {
+        self.functions.push(function);
+        FunctionId(u32::try_from(self.functions.len() - 1).unwrap_or(u32::MAX))
+    }
+
     /// The kernel of this source name.
     #[must_use]
     pub fn kernel(&self, name: &str) -> Option<FunctionId> {

@@ -7,22 +7,25 @@ use super::facts::Facts;
 use crate::analysis::Body;
 use crate::builtins::BarrierOp;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{BlockId, FunctionId, StatementKind, TerminatorKind};
+use crate::ir::{BlockId, StatementKind, TerminatorKind};
 
 /// A half of the barrier.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Half {
     Arrive,
     Wait,
 }
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
-    let halves = [Half::Arrive, Half::Wait].map(|half| (half, callers(facts, half)));
+    let halves = [Half::Arrive, Half::Wait].map(|half| (half, facts.program.leading_to(|_, statement| half.is(statement))));
     for body in facts.program.device_bodies() {
         // of both halves behind one condition, one is reported
         let mut reported = Vec::new();
-        for (half, callers) in &halves {
-            let comes = |statement: &StatementKind| leads_to(statement, *half, callers);
+        for (half, leads) in &halves {
+            let comes = |statement: &StatementKind| match statement {
+                StatementKind::Call { function, .. } => leads.get(function.index()) == Some(&true),
+                _ => half.is(statement),
+            };
             for (point, statement) in body.statements() {
                 if !comes(&statement.kind) || !facts.uniformity.block(body.id, point.block).is_varying() {
                     continue;
@@ -49,28 +52,14 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
     }
 }
 
-/// Functions that come to a half of the barrier, themselves or in what they call.
-fn callers(facts: &Facts<'_>, half: Half) -> Vec<FunctionId> {
-    let mut found: Vec<FunctionId> = Vec::new();
-    loop {
-        let before = found.len();
-        for body in facts.program.device_bodies() {
-            if !found.contains(&body.id) && body.statements().any(|(_, statement)| leads_to(&statement.kind, half, &found)) {
-                found.push(body.id);
-            }
+impl Half {
+    const fn is(self, statement: &StatementKind) -> bool {
+        use BarrierOp::{ClusterArrive, ClusterArriveRelaxed, ClusterWait};
+        let StatementKind::Barrier { op, .. } = statement else { return false };
+        match self {
+            Self::Arrive => matches!(op, ClusterArrive | ClusterArriveRelaxed),
+            Self::Wait => matches!(op, ClusterWait),
         }
-        if found.len() == before {
-            return found;
-        }
-    }
-}
-
-fn leads_to(statement: &StatementKind, half: Half, callers: &[FunctionId]) -> bool {
-    match statement {
-        StatementKind::Barrier { op: BarrierOp::ClusterArrive | BarrierOp::ClusterArriveRelaxed, .. } => half == Half::Arrive,
-        StatementKind::Barrier { op: BarrierOp::ClusterWait, .. } => half == Half::Wait,
-        StatementKind::Call { function, .. } => callers.contains(function),
-        _ => false,
     }
 }
 

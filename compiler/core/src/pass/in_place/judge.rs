@@ -1,9 +1,9 @@
 //! What a child, and the place of its launch, must be like.
 
 use crate::analysis::graph::components;
-use crate::ir::{Access, Function, FunctionId, Launch, Module, Operand, StatementKind};
+use crate::ir::{Access, Block, BlockId, Function, FunctionId, Launch, Module, StatementKind};
 use crate::pass::merge::Obstacle;
-use crate::pass::merge::facts::{Facts, is_free};
+use crate::pass::merge::facts::{Facts, ORDERED, is_fire_and_forget, is_free};
 use crate::source::Span;
 
 /// A child of more statements is not light.
@@ -79,16 +79,13 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether a launch can be run in place.
-    pub(super) fn launch(&mut self, function: FunctionId, launch: &Launch, span: Span) -> Result<(), Obstacle> {
+    pub(super) fn launch(&self, function: FunctionId, launch: &Launch, span: Span) -> Result<(), Obstacle> {
         let obstacle = |why: &str, span: Span| Err(Obstacle { why: why.to_owned(), span });
         if !is_free(launch) && launch.hints.inline_below.is_none() {
             return obstacle("it stays as it is", span);
         }
-        if !crate::pass::merge::facts::is_fire_and_forget(&launch.stream) {
-            return obstacle(
-                "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`",
-                span,
-            );
+        if !is_fire_and_forget(&launch.stream) {
+            return obstacle(ORDERED, span);
         }
         if launch.shared.as_bits() != Some(0) {
             return obstacle("it is given dynamic shared memory", span);
@@ -180,12 +177,6 @@ fn polls(kind: &StatementKind) -> bool {
 
 /// By block: whether control can come back to it.
 fn cyclic_blocks(function: &Function) -> Vec<bool> {
-    let successors =
-        |block: &crate::ir::Block| block.terminator.kind.successors().map(crate::ir::BlockId::index).collect::<Vec<_>>();
+    let successors = |block: &Block| block.terminator.kind.successors().map(BlockId::index).collect::<Vec<_>>();
     components(&function.blocks.iter().map(successors).collect::<Vec<_>>()).cyclic
-}
-
-/// The value of a size that is known.
-pub(super) fn known(operand: &Operand) -> Option<u64> {
-    operand.as_bits()
 }

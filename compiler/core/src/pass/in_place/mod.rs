@@ -35,7 +35,7 @@ pub struct InPlaceSite {
 
 /// What becomes of each launch that asks for it, or gets it unasked, in the order of the functions.
 pub(super) fn sites(module: &Module, facts: &Facts, default: u32) -> Vec<InPlaceSite> {
-    let mut judge = Judge::new(module, facts);
+    let judge = Judge::new(module, facts);
     let mut sites = Vec::new();
     for at in &facts.info.launches_on_device {
         let block = module.function(at.function).and_then(|function| function.blocks.get(at.block.index()));

@@ -1,12 +1,12 @@
 //! The loop over a grid's threads, and the choice where it is launched.
 
 use super::InPlaceSite;
-use super::judge::known;
 use super::variant::Grids;
 use crate::ir::{
-    BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand, Rvalue,
-    StatementKind, TerminatorKind,
+    BinaryOp, BlockId, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand,
+    Rvalue, StatementKind, TerminatorKind,
 };
+use crate::pass::merge::facts::{MOST_THREADS_Z, most_threads};
 use crate::pass::runtime::code::Code;
 use crate::pass::runtime::site::{Site, replace_first};
 use crate::types::{TypeId, TypeTable};
@@ -14,9 +14,6 @@ use std::collections::HashSet;
 
 const U32: TypeId = TypeTable::U32;
 const U64: TypeId = TypeTable::U64;
-/// Threads of a block in all and in z (R19).
-const MOST_THREADS: u32 = 1024;
-const MOST_THREADS_Z: u32 = 64;
 
 /// A function that runs all threads of a grid of this kernel, one after the other.
 pub(super) fn grid(module: &Module, kernel: FunctionId, variant: FunctionId) -> Option<Function> {
@@ -97,7 +94,7 @@ fn function_sites(module: &mut Module, id: FunctionId, function: &mut Function, 
 }
 
 /// Runs the child, or launches it; goes on in `end` with the result. Gives the block of the launch.
-fn choose(site: &mut Site<'_>, launch: &Launch, below: u32, grid: FunctionId, end: crate::ir::BlockId) -> usize {
+fn choose(site: &mut Site<'_>, launch: &Launch, below: u32, grid: FunctionId, end: BlockId) -> usize {
     let [direct, run] = [(); 2].map(|()| site.block());
     let fits = fits(site, launch, below);
     site.terminate(TerminatorKind::Branch { condition: fits, then: run, otherwise: direct });
@@ -118,13 +115,12 @@ fn choose(site: &mut Site<'_>, launch: &Launch, below: u32, grid: FunctionId, en
 /// Whether the configuration is one that is not refused (R19), of fewer than `below` threads. No product overflows where all extents are
 /// less than that, which is at most 2^16; where one is not, the products do not count.
 fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> Operand {
-    let bounds = site.module.function(launch.kernel).and_then(|kernel| kernel.launch_bounds);
-    let most = bounds.map_or(MOST_THREADS, |(threads, _)| threads.min(MOST_THREADS));
+    let most = most_threads(site.module, launch.kernel);
     let mut all = Operand::from(Const::bool(true));
     let mut product = |site: &mut Site<'_>, extents: &[Operand; 3]| {
         let mut product = Operand::from(Const::u64(1));
         for extent in extents {
-            if known(extent) == Some(1) {
+            if extent.as_bits() == Some(1) {
                 continue;
             }
             // also none at all is too many here
@@ -140,7 +136,7 @@ fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> Operand {
     require(site, &mut all, &blocks, &Const::u64(u64::from(below)).into());
     require(site, &mut all, &threads, &Const::u64(u64::from(most) + 1).into());
     let [_, _, z] = &launch.block;
-    if known(z) != Some(1) {
+    if z.as_bits() != Some(1) {
         require(site, &mut all, z, &Const::u32(MOST_THREADS_Z + 1).into());
     }
     let total = site.binary(U64, BinaryOp::Mul, &blocks, &threads);

@@ -19,7 +19,8 @@ fn results(text: &str, inline_below: u32) -> Vec<Result<u32, String>> {
 fn asked(child: &str, parent: &str) -> Vec<Result<u32, String>> {
     results(
         &format!(
-            "global var lock: i32; kernel c(x: *global i32) {{ {child} }}
+            "global var lock: i32; fn meet() {{ __cluster_barrier_arrive(); __cluster_barrier_wait(); }}
+             kernel c(x: *global i32) {{ {child} }}
              kernel p(x: *global i32, n: u32) {{ @inline_below(100) {parent} }}"
         ),
         0,
@@ -44,6 +45,7 @@ fn what_is_run_in_place_and_what_stands_in_the_way() {
     assert_eq!(in_the_way("shared t: i32; t = 1;"), "t = 1;");
     assert_eq!(in_the_way("x[laneid] = 1;"), "laneid");
     assert_eq!(in_the_way("x[0] = gridid() as i32;"), "gridid()");
+    assert_eq!(in_the_way("meet();"), "__cluster_barrier_arrive()");
     assert_eq!(in_the_way("x[0] = cudaGetLastError() as i32;"), "cudaGetLastError()");
     assert_eq!(in_the_way("x[0] = __ldg(x + 1);"), "__ldg(x + 1)");
     assert_eq!(in_the_way("c<<<1, 1, 0, cudaStreamTailLaunch>>>(x);"), "c<<<1, 1, 0, cudaStreamTailLaunch>>>(x)");

@@ -1,13 +1,10 @@
 //! Children as functions that are given their place in the grid.
 
 use super::InPlaceSite;
-use crate::builtins::Register;
-use crate::ir::{Function, FunctionId, FunctionKind, Local, LocalId, Module, Operand, Rvalue, StatementKind};
+use crate::ir::{FunctionId, Module};
 use crate::pass::merge::MergeMode;
 use crate::pass::merge::facts::Facts;
-use crate::pass::merge::variant::registers;
-use crate::pass::params;
-use crate::types::TypeTable;
+use crate::pass::merge::variant::given;
 use std::collections::BTreeMap;
 
 /// By kernel: the function that runs a whole grid. Its parameters are the kernel's, then the extents of the grid, then those of a block.
@@ -25,57 +22,22 @@ pub(super) fn add(module: &mut Module, facts: &Facts, sites: &[InPlaceSite]) -> 
             let asks = does.block_place.is_some() || does.thread_place.is_some();
             if (id == *kernel || asks) && !variants.contains_key(&id) {
                 let Some(function) = module.function(id).cloned() else { continue };
-                variants.insert(id, next(module));
-                module.functions.push(function);
+                variants.insert(id, module.add_function(function));
             }
         }
     }
     for id in variants.values() {
         if let Some(function) = module.functions.get_mut(id.index()) {
-            given(function, &variants);
+            function.symbol = format!("cdpc$in_place${}", function.symbol);
+            given(function, None, MergeMode::Threads, |id| variants.get(&id).copied());
         }
     }
     let mut grids = Grids::new();
     for kernel in kernels {
         let Some(variant) = variants.get(&kernel) else { continue };
         if let Some(function) = super::rewrite::grid(module, kernel, *variant) {
-            grids.insert(kernel, next(module));
-            module.functions.push(function);
+            grids.insert(kernel, module.add_function(function));
         }
     }
     grids
-}
-
-fn next(module: &Module) -> FunctionId {
-    FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX))
-}
-
-/// Gives a function its place as parameters, and hands it on.
-fn given(function: &mut Function, variants: &BTreeMap<FunctionId, FunctionId>) {
-    function.symbol = format!("cdpc$in_place${}", function.symbol);
-    function.kind = FunctionKind::Plain;
-    function.exported = false;
-    function.launch_bounds = None;
-    let span = function.span;
-    let local = |_: Register| Local { name: String::new(), ty: TypeTable::U32, restrict: false, span };
-    let first = params::append(function, registers(MergeMode::Threads).map(local).collect());
-    let places: Vec<(Register, LocalId)> = registers(MergeMode::Threads).zip((first.0..).map(LocalId)).collect();
-    for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements) {
-        match &mut statement.kind {
-            StatementKind::Assign { value, .. } => {
-                if let Rvalue::Register(register) = value
-                    && let Some((_, local)) = places.iter().find(|(place, _)| place == register)
-                {
-                    *value = Rvalue::Use(Operand::Local(*local));
-                }
-            }
-            StatementKind::Call { function, args, .. } => {
-                if let Some(variant) = variants.get(function) {
-                    *function = *variant;
-                    args.extend(places.iter().map(|(_, local)| Operand::Local(*local)));
-                }
-            }
-            _ => {}
-        }
-    }
 }

@@ -38,10 +38,11 @@ pub(in crate::pass) struct Does {
 }
 
 /// Every field.
-const SLOTS: [fn(&mut Does) -> &mut Option<Span>; 10] = [
+const SLOTS: [fn(&mut Does) -> &mut Option<Span>; size_of::<Does>() / size_of::<Option<Span>>()] = [
     |does| &mut does.barrier,
     |does| &mut does.shared,
     |does| &mut does.warp,
+    |does| &mut does.cluster,
     |does| &mut does.gridid,
     |does| &mut does.tail,
     |does| &mut does.ordered,
@@ -250,6 +251,15 @@ pub(in crate::pass) fn constant(operand: &Operand) -> Option<u32> {
     u32::try_from(operand.as_bits()?).ok()
 }
 
+/// Threads of a block in z (R19).
+pub(in crate::pass) const MOST_THREADS_Z: u32 = 64;
+
+/// Threads of a kernel's blocks (R19).
+pub(in crate::pass) fn most_threads(module: &Module, kernel: FunctionId) -> u32 {
+    let bounds = module.function(kernel).and_then(|kernel| kernel.launch_bounds);
+    bounds.map_or(1024, |(threads, _)| threads.min(1024))
+}
+
 /// Whether a launch may be merged, whatever else is to be said of it: its stream has no order, and its author does not object.
 pub(in crate::pass) fn is_free(launch: &Launch) -> bool {
     is_fire_and_forget(&launch.stream) && launch.hints.merge != Some(Merge::Off)
@@ -259,6 +269,10 @@ pub(in crate::pass) fn is_free(launch: &Launch) -> bool {
 pub(in crate::pass) fn is_fire_and_forget(stream: &Operand) -> bool {
     stream.as_bits() == Some(u64::from(STREAM_FIRE_AND_FORGET))
 }
+
+/// What stands in the way of launches into other streams.
+pub(in crate::pass) const ORDERED: &str =
+    "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`";
 
 /// Registers that say where a block is in its grid.
 pub(in crate::pass) const fn is_block_place(register: Register) -> bool {

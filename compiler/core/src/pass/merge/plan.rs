@@ -1,7 +1,7 @@
 //! Which launches are merged, and why the others are not.
 
 use super::MergeOptions;
-use super::facts::{Facts, constant, is_fire_and_forget, is_free};
+use super::facts::{Facts, MOST_THREADS_Z, ORDERED, constant, is_fire_and_forget, is_free, most_threads};
 use super::limit::Limit;
 use super::record::Record;
 use crate::ir::{FunctionId, Launch, Merge, Module, StatementKind};
@@ -104,10 +104,6 @@ const GOOD_BLOCK: u32 = 64;
 const SHARED: u64 = 48 << 10;
 /// Shared memory that a merged grid has for itself.
 const OWN_SHARED: u64 = 16;
-/// Threads of a block.
-const MOST_THREADS: u32 = 1024;
-/// Threads of a block in z.
-const MOST_THREADS_Z: u32 = 64;
 
 impl Plan {
     pub(super) fn new(module: &mut Module, facts: &Facts, options: &MergeOptions) -> Self {
@@ -253,10 +249,7 @@ fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) ->
         return Err(obstacle("its stream may be the tail stream, whose grids come after everything else".to_owned()));
     }
     if !is_fire_and_forget(&launch.stream) {
-        return Err(obstacle(
-            "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`"
-                .to_owned(),
-        ));
+        return Err(obstacle(ORDERED.to_owned()));
     }
     let block = launch.block.each_ref().map(constant);
     let [Some(x), Some(y), Some(z)] = block else {
@@ -266,9 +259,7 @@ fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) ->
         return Err(obstacle("its dynamic shared memory is not known at compile time".to_owned()));
     };
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
-    let bounds = module.function(launch.kernel).and_then(|kernel| kernel.launch_bounds);
-    let most = bounds.map_or(MOST_THREADS, |(threads, _)| threads.min(MOST_THREADS));
-    if threads == 0 || threads > u64::from(most) || z > MOST_THREADS_Z {
+    if threads == 0 || threads > u64::from(most_threads(module, launch.kernel)) || z > MOST_THREADS_Z {
         return Err(obstacle("blocks of this size are refused".to_owned()));
     }
     let defined = module.function(launch.kernel).is_some_and(|kernel| !kernel.blocks.is_empty());

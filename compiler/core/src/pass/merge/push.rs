@@ -30,10 +30,8 @@ pub(super) type Pushers = Vec<Pusher>;
 /// Adds what pushes into each queue.
 pub(super) fn add(module: &mut Module, plan: &Plan, runtime: &Runtime) -> Pushers {
     let mut add = |queue: &Queue, number: usize, merged: bool| {
-        let id = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
         let function = Push { queue, number, runtime }.function(module, merged);
-        module.functions.push(function);
-        id
+        module.add_function(function)
     };
     let queues = plan.queues.iter().enumerate();
     queues.map(|(number, queue)| Pusher { root: add(queue, number, false), merged: add(queue, number, true) }).collect()

@@ -56,10 +56,9 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
     let mut given = HashMap::new();
     let mut runs = Vec::new();
     for index in 0..plan.queues.len() {
-        let id = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
         let function = declaration(module, index, span);
+        let id = module.add_function(function);
         given.insert(format!("run_{index}"), id);
-        module.functions.push(function);
         runs.push(id);
     }
     // modules that are linked together have queues of their own, and kernels' names are unique among them

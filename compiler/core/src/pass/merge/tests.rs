@@ -61,6 +61,11 @@ fn what_is_merged_and_what_stands_in_the_way() {
     assert_eq!(launch("x[0] = 1;", "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);"), [Ok(MergeMode::Threads)]);
     assert_eq!(launch("__syncthreads();", "c<<<n, 8, 0, cudaStreamFireAndForget>>>(x);"), [Ok(MergeMode::Blocks)]);
     assert_eq!(launch("x[0] = gridid() as i32;", forget), [Err("gridid()".to_owned())]);
+    let helper = format!(
+        "fn rank() -> u32 {{ return __clusterRelativeBlockRank(); }}
+         kernel c(x: *global i32) {{ x[rank()] = 1; }} kernel p(x: *global i32, n: u32) {{ {forget} }}"
+    );
+    assert_eq!(results(&helper), [Err("__clusterRelativeBlockRank()".to_owned())]);
     let null = "c<<<n, 128>>>(x)";
     assert_eq!(launch("", &format!("{null};")), [Err(null.to_owned())]);
     let dynamic = "c<<<1, n, 0, cudaStreamFireAndForget>>>(x)";

@@ -1,7 +1,7 @@
 //! Functions as merged grids run them: a thread's place is given to them, not asked for, and what they push goes into a context that
 //! they are given too.
 
-use super::facts::{Facts, is_block_place};
+use super::facts::Facts;
 use super::plan::{MergeMode, Plan};
 use super::push::Pushers;
 use super::rewrite::{self, Context};
@@ -40,20 +40,20 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, pushers: &Pus
         let threads = queue.mode == MergeMode::Threads;
         for id in facts.reached(queue.kernel) {
             if (id == queue.kernel || needs(plan, facts, id, threads)) && !variants.contains_key(&(id, threads)) {
-                let new = FunctionId(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
-                let Some(original) = module.function(id) else { continue };
-                let function = original.clone();
-                module.functions.push(function);
-                variants.insert((id, threads), new);
+                let Some(original) = module.function(id).cloned() else { continue };
+                variants.insert((id, threads), module.add_function(original));
             }
         }
     }
     for ((original, threads), id) in &variants {
-        let mode = if *threads { MergeMode::Threads } else { MergeMode::Blocks };
+        let (mode, word) = if *threads { (MergeMode::Threads, "threads") } else { (MergeMode::Blocks, "blocks") };
         if let Some(function) = module.functions.get_mut(id.index()) {
-            let hidden = signature(function, mode);
-            rewrite::pushes(plan, pushers, *original, function, Context::Given(hidden.next));
-            body(function, &hidden, *threads, &variants);
+            if function.is_kernel() {
+                function.inline = Inline::Always;
+            }
+            function.symbol = format!("cdpc$merge${word}${}", function.symbol);
+            let next = given(function, Some("next"), mode, |id| variants.get(&(id, *threads)).copied());
+            rewrite::pushes(plan, pushers, *original, function, Context::Given(next));
         }
     }
     variants
@@ -66,51 +66,39 @@ fn needs(plan: &Plan, facts: &Facts, id: FunctionId, threads: bool) -> bool {
     does.block_place.is_some() || does.tail.is_some() || pushes || (threads && does.thread_place.is_some())
 }
 
-/// The parameters that a variant has more.
-struct Hidden {
-    next: LocalId,
-    places: Vec<(Register, LocalId)>,
-}
-
-/// Puts the parameters behind those that are there; locals move up.
-fn signature(function: &mut Function, mode: MergeMode) -> Hidden {
-    let word = if mode == MergeMode::Threads { "threads" } else { "blocks" };
-    let kernel = function.is_kernel();
-    function.symbol = format!("cdpc$merge${word}${}", function.symbol);
+/// Makes a function one that is given its place in the grid: parameters behind its own say what registers did. Another one may come before
+/// them. All of them are handed on to what the function calls, where that has a variant, too. Gives the first.
+pub(in crate::pass) fn given(
+    function: &mut Function,
+    before: Option<&str>,
+    mode: MergeMode,
+    variant: impl Fn(FunctionId) -> Option<FunctionId>,
+) -> LocalId {
     function.kind = FunctionKind::Plain;
     function.exported = false;
     function.launch_bounds = None;
-    if kernel {
-        function.inline = Inline::Always;
-    }
     let span = function.span;
     let local = |name: &str| Local { name: name.to_owned(), ty: TypeTable::U32, restrict: false, span };
-    let added = std::iter::once(local("next")).chain(registers(mode).map(|_| local(""))).collect();
-    let next = params::append(function, added);
-    let places = registers(mode).zip(next.0 + 1..).map(|(register, id)| (register, LocalId(id))).collect();
-    Hidden { next, places }
-}
-
-/// Registers become parameters, calls of functions with a variant become calls of that.
-fn body(function: &mut Function, hidden: &Hidden, threads: bool, variants: &Variants) {
+    let first = params::append(function, before.map(local).into_iter().chain(registers(mode).map(|_| local(""))).collect());
+    let added = (first.0..function.param_count).map(LocalId);
+    let places: Vec<(Register, LocalId)> = registers(mode).zip(added.clone().skip(usize::from(before.is_some()))).collect();
     for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements) {
         match &mut statement.kind {
             StatementKind::Assign { value, .. } => {
                 if let Rvalue::Register(register) = value
-                    && (threads || is_block_place(*register))
-                    && let Some((_, local)) = hidden.places.iter().find(|(place, _)| place == register)
+                    && let Some((_, local)) = places.iter().find(|(place, _)| place == register)
                 {
                     *value = Rvalue::Use(Operand::Local(*local));
                 }
             }
             StatementKind::Call { function, args, .. } => {
-                if let Some(variant) = variants.get(&(*function, threads)) {
-                    *function = *variant;
-                    args.push(hidden.next.into());
-                    args.extend(hidden.places.iter().map(|(_, local)| Operand::Local(*local)));
+                if let Some(variant) = variant(*function) {
+                    *function = variant;
+                    args.extend(added.clone().map(Operand::Local));
                 }
             }
             _ => {}
         }
     }
+    first
 }
