@@ -69,8 +69,5 @@ pub fn check(code: Code) -> Result<(), String> {
 /// Codes that a source alone cannot show: the environment's, the running program's, other files', options', and sizes beyond reason.
 fn needs_no_example(code: Code) -> bool {
     let id = code.id();
-    id.starts_with("E06")
-        || id.starts_with("E07")
-        || id.starts_with("W07")
-        || matches!(id, "E0109" | "E0227" | "E0413" | "E0414")
+    id.starts_with("E06") || id.starts_with("E07") || id.starts_with("W07") || matches!(id, "E0109" | "E0227" | "E0413")
 }

@@ -44,10 +44,6 @@ impl<'c> Emit<'_, '_, 'c> {
             (CastKind::Rounded(rounding), Class::Float(Float::F64), Class::Float(Float::F32)) => {
                 self.rounded_to_single(value, rounding)
             }
-            (CastKind::Rounded(_), Class::Float(_), Class::Float(Float::F64)) => {
-                Ok(self.body.float_cast(value, builder.double())?)
-            }
-            (CastKind::Rounded(_), Class::Float(Float::F32), Class::Float(Float::F32)) => Ok(value),
             (CastKind::Bits, Class::Vector(..), Class::Int(int)) => {
                 Ok(self.body.bits_as(value, builder.int(int.bits())?.into())?)
             }

@@ -171,7 +171,7 @@ impl<'c> Emit<'_, '_, 'c> {
             (_, [mask, value]) => {
                 if self.emitter.options.target.capability() < 80 {
                     let what = format!("`{}`", op.name());
-                    return Err(Error::Unsupported { what, needs: "`sm_80` or newer".to_owned(), span });
+                    return Err(Error::Unsupported { what, needs: "sm_80", span });
                 }
                 let signed = matches!(class, Some(Class::Int(int)) if int.signed());
                 self.body.reduce(reduce_kind(op, signed), *mask, *value)?

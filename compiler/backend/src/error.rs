@@ -16,12 +16,12 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// Something that the GPU, or its PTX version, does not have.
+    /// Something that the GPU does not have.
     Unsupported {
         /// What.
         what: String,
-        /// What it needs, for example "`sm_80` or newer".
-        needs: String,
+        /// The oldest GPU that has it, for example "sm_80".
+        needs: &'static str,
         /// The statement.
         span: Span,
     },
@@ -68,11 +68,9 @@ impl Error {
                     .help("another symbol can be given by `@export(\"symbol\")`"),
             ),
             Self::Unsupported { span, needs, .. } => {
-                let diagnostic = Diagnostic::new(Code::E0602, *span, self.to_string()).label(format!("needs {needs}"));
-                let arch = needs.split('`').nth(1).filter(|arch| arch.starts_with("sm_"));
-                Some(
-                    arch.map_or(diagnostic.clone(), |arch| diagnostic.help(format!("compile for such a GPU: `--arch={arch}`"))),
-                )
+                let diagnostic = Diagnostic::new(Code::E0602, *span, self.to_string());
+                let help = format!("compile for such a GPU: `--arch={needs}`");
+                Some(diagnostic.label(format!("needs `{needs}` or newer")).help(help))
             }
             Self::Libdevice { .. } | Self::Malformed { .. } | Self::Llvm(_) => None,
         }
@@ -89,7 +87,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name { name, reason, .. } => write!(f, "`{name}` cannot be a symbol in PTX: {reason}"),
-            Self::Unsupported { what, needs, .. } => write!(f, "{what} needs {needs}"),
+            Self::Unsupported { what, needs, .. } => write!(f, "{what} needs `{needs}` or newer"),
             Self::Libdevice { function, reason, .. } => write!(f, "`{function}` needs libdevice: {reason}"),
             Self::Malformed { what, .. } => write!(f, "malformed IR: {what}"),
             Self::Llvm(error) => write!(f, "{error}"),

@@ -134,7 +134,7 @@ impl<'a, 'c> Emitter<'a, 'c> {
         if self.options.target.capability() >= 90 {
             return Ok(());
         }
-        Err(Error::Unsupported { what: what.to_owned(), needs: "`sm_90` or newer".to_owned(), span })
+        Err(Error::Unsupported { what: what.to_owned(), needs: "sm_90", span })
     }
 
     /// The function that this one was declared as.

@@ -2,8 +2,7 @@
 
 use cdp_core::builtins::BarrierOp;
 use cdp_core::ir::{
-    BlockId, Function, FunctionId, GlobalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind,
-    TerminatorKind,
+    BlockId, Function, FunctionId, GlobalId, Module, Operand, PlaceBase, Rvalue, StatementKind, TerminatorKind,
 };
 use cdp_core::types::layout::{MAX_PARAM_ALIGN, PointerWidth};
 use cdp_core::types::{Space, TypeTable};
@@ -36,10 +35,12 @@ impl Plan {
             |statement: &StatementKind| matches!(statement, StatementKind::Barrier { op: BarrierOp::ClusterArriveRelaxed, .. });
         let mut functions = self.functions.iter().filter_map(|id| module.function(*id));
         let relaxed = functions.any(|f| f.blocks.iter().flat_map(|block| &block.statements).any(|s| relaxed(&s.kind)));
-        match (large, relaxed) {
-            (true, _) => 81,
-            (false, true) => 80,
-            (false, false) => 0,
+        if large {
+            81
+        } else if relaxed {
+            80
+        } else {
+            0
         }
     }
 }
@@ -68,7 +69,7 @@ pub fn plan(module: &Module) -> Plan {
                 for statement in &block.statements {
                     walk.statement(&statement.kind);
                 }
-                walk.terminator(&block.terminator.kind);
+                block.terminator.kind.each_operand(&mut |operand| walk.operand(operand));
             }
         }
     }
@@ -122,43 +123,20 @@ impl Walk<'_> {
                 }
             }
         }
-        for operand in crate::storage::operands(kind) {
-            self.operand(operand);
-        }
-        for place in crate::storage::places(kind) {
-            self.place(place);
-        }
+        kind.each_operand(&mut |operand| self.operand(operand));
+        kind.each_place(&mut |place| {
+            if let PlaceBase::Global(global) = place.base {
+                self.plan.globals.insert(global);
+            }
+        });
         if let StatementKind::Call { function, .. } = kind {
             self.queue.push(*function);
-        }
-    }
-
-    fn terminator(&mut self, kind: &TerminatorKind) {
-        match kind {
-            TerminatorKind::Branch { condition: operand, .. }
-            | TerminatorKind::Switch { value: operand, .. }
-            | TerminatorKind::Return(Some(operand)) => self.operand(operand),
-            _ => {}
         }
     }
 
     fn operand(&mut self, operand: &Operand) {
         if let Operand::Function(function) = operand {
             self.queue.push(*function);
-        }
-    }
-
-    fn place(&mut self, place: &Place) {
-        if let PlaceBase::Global(global) = &place.base {
-            self.plan.globals.insert(*global);
-        }
-        if let PlaceBase::Deref(pointer) = &place.base {
-            self.operand(pointer);
-        }
-        for step in &place.path {
-            if let Projection::Index(index) = step {
-                self.operand(index);
-            }
         }
     }
 }

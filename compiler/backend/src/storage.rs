@@ -4,9 +4,7 @@
 //! get a slot, which makes `-O0` code and compile times better.
 
 use crate::reach;
-use cdp_core::ir::{
-    BlockId, Function, LocalId, Module, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
-};
+use cdp_core::ir::{BlockId, Function, LocalId, Module, Operand, PlaceBase, Rvalue, StatementKind, TerminatorKind};
 use cdp_core::types::{Type, TypeTable};
 use std::collections::{BTreeSet, HashMap};
 
@@ -54,11 +52,11 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
     };
     each(&mut |block, index, part| {
         if let Part::Statement(kind) = part {
-            if let Some(uses) = definition(kind).and_then(|local| uses.get_mut(local.index())) {
+            if let Some(uses) = kind.destination().and_then(|local| uses.get_mut(local.index())) {
                 uses.definitions += 1;
                 uses.defined = Some((block, index));
             }
-            for place in places(kind) {
+            kind.each_place(&mut |place| {
                 if let PlaceBase::Local(local) = place.base
                     && let Some(uses) = uses.get_mut(local.index())
                 {
@@ -66,19 +64,11 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
                     uses.written |= matches!(kind, StatementKind::Store { .. });
                     uses.escapes |= matches!(kind, StatementKind::Assign { value: Rvalue::AddressOf(_), .. });
                 }
-            }
+            });
         }
     });
     each(&mut |block, index, part| {
-        let mut used = Vec::new();
-        match part {
-            Part::Statement(kind) => {
-                used.extend(operands(kind));
-                used.extend(places(kind).into_iter().flat_map(place_operands));
-            }
-            Part::Terminator(kind) => used.extend(terminator_operand(kind)),
-        }
-        for operand in used {
+        let mut used = |operand: &Operand| {
             if let Operand::Local(local) = operand
                 && let Some(uses) = uses.get_mut(local.index())
                 && let Some((at, since)) = uses.defined
@@ -86,6 +76,10 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
                 let reached = if at == block { since < index } else { at == BlockId(0) && !entry_repeats };
                 uses.early |= !reached;
             }
+        };
+        match part {
+            Part::Statement(kind) => kind.each_operand(&mut used),
+            Part::Terminator(kind) => kind.each_operand(&mut used),
         }
     });
     uses.iter()
@@ -114,90 +108,6 @@ fn entry_has_predecessors(function: &Function, blocks: &BTreeSet<BlockId>) -> bo
         .iter()
         .filter_map(|id| function.blocks.get(id.index()))
         .any(|block| reach::successors(&block.terminator.kind).contains(&BlockId(0)))
-}
-
-/// The local that a statement sets as a whole.
-pub fn definition(kind: &StatementKind) -> Option<LocalId> {
-    match kind {
-        StatementKind::Assign { dst, .. } | StatementKind::Load { dst, .. } | StatementKind::HostAllocate { dst, .. } => {
-            Some(*dst)
-        }
-        StatementKind::Call { dst, .. }
-        | StatementKind::Atomic { dst, .. }
-        | StatementKind::Barrier { dst, .. }
-        | StatementKind::Warp { dst, .. }
-        | StatementKind::Texture { dst, .. }
-        | StatementKind::Runtime { dst, .. }
-        | StatementKind::Printf { dst, .. } => *dst,
-        StatementKind::Launch(launch) => launch.dst,
-        StatementKind::Store { .. }
-        | StatementKind::Fence { .. }
-        | StatementKind::Assert { .. }
-        | StatementKind::Deinit { .. } => None,
-    }
-}
-
-/// The operands that a statement reads, without those in places.
-pub fn operands(kind: &StatementKind) -> Vec<&Operand> {
-    match kind {
-        StatementKind::Assign { value, .. } => rvalue_operands(value),
-        StatementKind::Load { .. } | StatementKind::Fence { .. } | StatementKind::Deinit { .. } => Vec::new(),
-        StatementKind::Store { value, .. } => vec![value],
-        StatementKind::Call { args, .. }
-        | StatementKind::Warp { args, .. }
-        | StatementKind::Texture { args, .. }
-        | StatementKind::Runtime { args, .. }
-        | StatementKind::Printf { args, .. } => args.iter().collect(),
-        StatementKind::Atomic { pointer, operands, .. } => std::iter::once(pointer).chain(operands).collect(),
-        StatementKind::Barrier { operand, .. } => operand.iter().collect(),
-        StatementKind::Launch(launch) => {
-            let fixed = [&launch.shared, &launch.stream];
-            launch.grid.iter().chain(&launch.block).chain(fixed).chain(&launch.args).collect()
-        }
-        StatementKind::Assert { condition, args, .. } => std::iter::once(condition).chain(args).collect(),
-        StatementKind::HostAllocate { count, .. } => vec![count],
-    }
-}
-
-fn rvalue_operands(value: &Rvalue) -> Vec<&Operand> {
-    match value {
-        Rvalue::Use(a) | Rvalue::Unary(_, a) | Rvalue::Cast(_, a) | Rvalue::Extract(a, _) | Rvalue::SharedRank(a) => vec![a],
-        Rvalue::Binary(_, a, b) | Rvalue::Offset(a, b) | Rvalue::Distance(a, b) | Rvalue::MapSharedRank(a, b) => vec![a, b],
-        Rvalue::Select(a, b, c) => vec![a, b, c],
-        Rvalue::Aggregate(all) | Rvalue::Intrinsic(_, all) => all.iter().collect(),
-        Rvalue::AddressOf(_) | Rvalue::Register(_) => Vec::new(),
-    }
-}
-
-/// The places that a statement names.
-pub fn places(kind: &StatementKind) -> Vec<&Place> {
-    match kind {
-        StatementKind::Load { place, .. }
-        | StatementKind::Store { place, .. }
-        | StatementKind::Assign { value: Rvalue::AddressOf(place), .. } => vec![place],
-        _ => Vec::new(),
-    }
-}
-
-fn place_operands(place: &Place) -> Vec<&Operand> {
-    let base = match &place.base {
-        PlaceBase::Deref(pointer) => Some(pointer),
-        PlaceBase::Local(_) | PlaceBase::Global(_) => None,
-    };
-    let steps = place.path.iter().filter_map(|step| match step {
-        Projection::Index(index) => Some(index),
-        Projection::Field(_) => None,
-    });
-    base.into_iter().chain(steps).collect()
-}
-
-fn terminator_operand(kind: &TerminatorKind) -> Option<&Operand> {
-    match kind {
-        TerminatorKind::Branch { condition: operand, .. }
-        | TerminatorKind::Switch { value: operand, .. }
-        | TerminatorKind::Return(Some(operand)) => Some(operand),
-        _ => None,
-    }
 }
 
 /// Registers' values, by local.

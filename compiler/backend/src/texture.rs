@@ -20,7 +20,7 @@ impl<'c> Emit<'_, '_, 'c> {
         let object = self.value(object, span)?;
         let coordinates = coordinates.iter().map(|at| self.value(at, span)).collect::<Result<Vec<_>, _>>()?;
         let chosen = match (op.choice(), rest) {
-            (Some(_), [.., Operand::Const(chosen)]) => chosen.as_bits().and_then(|bits| u32::try_from(bits).ok()),
+            (Some(_), [.., chosen]) => chosen.as_bits().and_then(|bits| u32::try_from(bits).ok()),
             _ => None,
         };
         let lookup = Lookup { object, coordinates: &coordinates, layered: op.is_layered() };

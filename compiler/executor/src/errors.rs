@@ -22,11 +22,11 @@ pub const INVALID_DIRECTION: CudaError = 21;
 pub const INVALID_FILTER_SETTING: CudaError = 26;
 /// `cudaErrorInvalidNormSetting`: integers of 32 bits are not read as numbers up to 1.
 pub const INVALID_NORM_SETTING: CudaError = 27;
-/// `cudaErrorLaunchPendingCountExceeded`: the launch pool is full. The guide says 701 (`cudaErrorLaunchOutOfResources`); the H200 gives this
 /// `cudaErrorLaunchMaxDepthExceeded`, of CDP1
 pub const LAUNCH_MAX_DEPTH_EXCEEDED: CudaError = 65;
 /// `cudaErrorSyncDepthExceeded`, of CDP1
 pub const SYNC_DEPTH_EXCEEDED: CudaError = 68;
+/// `cudaErrorLaunchPendingCountExceeded`: the launch pool is full. The guide says 701 (`cudaErrorLaunchOutOfResources`); the H200 gives this
 /// one (cdp2 rule R20).
 pub const PENDING_COUNT_EXCEEDED: CudaError = 69;
 /// `cudaErrorInvalidDeviceFunction`

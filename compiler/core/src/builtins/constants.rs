@@ -154,6 +154,8 @@ const ERROR_TEXTS: &[(i32, &str)] = &[
     (21, "invalid copy direction for memcpy"),
     (26, "linear filtering not supported for non-float type"),
     (27, "read as normalized float not supported for data type"),
+    (65, "launch would exceed maximum depth of nested launches"),
+    (68, "cudaDeviceSynchronize failed because caller's grid depth exceeds cudaLimitDevRuntimeSyncDepth"),
     (69, "launch failed because launch would exceed cudaLimitDevRuntimePendingLaunchCount"),
     (98, "invalid device function"),
     (100, "no CUDA-capable device is detected"),
@@ -162,6 +164,7 @@ const ERROR_TEXTS: &[(i32, &str)] = &[
     (400, "invalid resource handle"),
     (600, "device not ready"),
     (801, "operation not supported"),
+    (912, "a kernel launch error has occurred due to cluster misconfiguration"),
     (999, "unknown error"),
 ];
 
@@ -300,3 +303,18 @@ const ERRORS: &[(&str, u32)] = &[
     ("cudaErrorInvalidResourceConfiguration", 915),
     ("cudaErrorUnknown", 999),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_words_of_the_runtime() {
+        assert_eq!(cuda_error_text(9), "invalid configuration argument");
+        assert_eq!(cuda_error_text(65), "launch would exceed maximum depth of nested launches");
+        assert_eq!(cuda_error_text(912), "a kernel launch error has occurred due to cluster misconfiguration");
+        // no device here gives it: words made from the name
+        assert_eq!(cuda_error_text(700), "illegal address");
+        assert_eq!(cuda_error_text(-1), "unrecognized error code");
+    }
+}

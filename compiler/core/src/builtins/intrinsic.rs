@@ -167,17 +167,13 @@ impl Domain {
     /// Whether the argument that decides is a floating-point number.
     #[must_use]
     pub const fn is_of_floats(self) -> bool {
-        matches!(
-            self,
-            Self::Float
-                | Self::AnyFloat
-                | Self::FloatToBool
-                | Self::FloatInt
-                | Self::IntFloat
-                | Self::FloatToBits
-                | Self::FloatToInt
-                | Self::FloatToLong
-        )
+        self.is_of_mathematics() || matches!(self, Self::FloatToBool | Self::FloatToBits)
+    }
+
+    /// Whether the argument that decides is a floating-point number, and the function is one of numbers: an integer is converted first.
+    #[must_use]
+    pub const fn is_of_mathematics(self) -> bool {
+        matches!(self, Self::Float | Self::AnyFloat | Self::FloatInt | Self::IntFloat | Self::FloatToInt | Self::FloatToLong)
     }
 }
 
@@ -317,22 +313,37 @@ impl Intrinsic {
     /// `__popcll` is `__popc` of `u64`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<(Self, Option<TypeId>)> {
-        let plain = Self::ALL.iter().copied().find(|intrinsic| intrinsic.name() == name);
-        match plain {
-            Some(Self::Rounded(..)) => plain.map(|intrinsic| (intrinsic, Some(TypeTable::F32))),
+        match Self::named(name) {
+            Some(rounded @ Self::Rounded(..)) => Some((rounded, Some(TypeTable::F32))),
             Some(intrinsic) => Some((intrinsic, None)),
-            None => Self::rounded_double(name).or_else(|| Self::alias(name)),
+            None => Self::rounded_double(name).or_else(|| Self::alias(name)).or_else(|| Self::single(name.strip_suffix('f')?)),
         }
     }
 
-    fn rounded_double(name: &str) -> Option<(Self, Option<TypeId>)> {
-        let mut all =
-            RoundedOp::ALL.iter().flat_map(|op| op.double_names().into_iter().zip(Rounding::ALL).map(move |it| (*op, it)));
-        let (op, (_, rounding)) = all.find(|(_, (known, _))| *known == name)?;
-        Some((Self::Rounded(op, rounding), Some(TypeTable::F64)))
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|intrinsic| intrinsic.name() == name)
     }
 
-    /// CUDA's names for one width of a function.
+    fn rounded_double(name: &str) -> Option<(Self, Option<TypeId>)> {
+        RoundedOp::ALL.iter().find_map(|op| {
+            let mut names = op.double_names().into_iter().zip(Rounding::ALL);
+            let (_, rounding) = names.find(|(known, _)| *known == name)?;
+            Some((Self::Rounded(*op, rounding), Some(TypeTable::F64)))
+        })
+    }
+
+    /// The function whose name with an `f` at the end is that for `f32`.
+    fn single(stem: &str) -> Option<(Self, Option<TypeId>)> {
+        let plain = Self::named(stem).filter(|intrinsic| intrinsic.domain().is_of_mathematics());
+        let plain = plain.filter(|intrinsic| !matches!(intrinsic, Self::Rounded(..)));
+        let found = plain.or_else(|| match Self::alias(stem) {
+            Some((intrinsic, None)) => Some(intrinsic),
+            _ => None,
+        })?;
+        Some((found, Some(TypeTable::F32)))
+    }
+
+    /// CUDA's other names: for one width of a function, or as C has it for floating-point numbers.
     fn alias(name: &str) -> Option<(Self, Option<TypeId>)> {
         Some(match name {
             "__popcll" => (Self::Popc, Some(TypeTable::U64)),
@@ -350,13 +361,9 @@ impl Intrinsic {
             "__usad" => (Self::Sad, Some(TypeTable::U32)),
             "__uint_as_float" => (Self::IntAsFloat, Some(TypeTable::U32)),
             "nearbyint" => (Self::Rint, None),
-            "nearbyintf" => (Self::Rint, Some(TypeTable::F32)),
             "scalbn" => (Self::Ldexp, None),
-            "scalbnf" => (Self::Ldexp, Some(TypeTable::F32)),
             "lround" => (Self::Llround, None),
             "lrint" => (Self::Llrint, None),
-            "lroundf" => (Self::Llround, Some(TypeTable::F32)),
-            "lrintf" => (Self::Llrint, Some(TypeTable::F32)),
             "labs" | "llabs" => (Self::Abs, Some(TypeTable::I64)),
             "umin" => (Self::Min, Some(TypeTable::U32)),
             "umax" => (Self::Max, Some(TypeTable::U32)),
@@ -365,25 +372,9 @@ impl Intrinsic {
             "ullmin" => (Self::Min, Some(TypeTable::U64)),
             "ullmax" => (Self::Max, Some(TypeTable::U64)),
             "fabs" => (Self::Abs, None),
-            "fabsf" => (Self::Abs, Some(TypeTable::F32)),
             "fmin" => (Self::Min, None),
-            "fminf" => (Self::Min, Some(TypeTable::F32)),
             "fmax" => (Self::Max, None),
-            "fmaxf" => (Self::Max, Some(TypeTable::F32)),
-            _ => {
-                let stem = name.strip_suffix('f')?;
-                let found = Self::ALL.iter().copied().find(|i| i.name() == stem && i.has_float_name())?;
-                (found, Some(TypeTable::F32))
-            }
+            _ => return None,
         })
-    }
-
-    /// Whether the name with an `f` at the end is that for `f32`.
-    fn has_float_name(self) -> bool {
-        let floats = matches!(
-            self.domain(),
-            Domain::Float | Domain::AnyFloat | Domain::FloatInt | Domain::IntFloat | Domain::FloatToInt | Domain::FloatToLong
-        );
-        floats && !matches!(self, Self::Rounded(..))
     }
 }

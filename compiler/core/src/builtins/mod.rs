@@ -130,31 +130,14 @@ impl Register {
 
     /// Whether it is read by a call: `clock64()`, `__clusterDim().x`.
     #[must_use]
-    pub const fn is_call(self) -> bool {
+    pub fn is_call(self) -> bool {
         self.is_time() || matches!(self, Self::GridId) || self.is_of_cluster()
     }
 
     /// Whether it says something of clusters, which `sm_90` has first.
     #[must_use]
-    pub const fn is_of_cluster(self) -> bool {
-        matches!(
-            self,
-            Self::ClusterDimX
-                | Self::ClusterDimY
-                | Self::ClusterDimZ
-                | Self::ClusterIdxX
-                | Self::ClusterIdxY
-                | Self::ClusterIdxZ
-                | Self::ClusterBlockIdxX
-                | Self::ClusterBlockIdxY
-                | Self::ClusterBlockIdxZ
-                | Self::ClusterGridDimX
-                | Self::ClusterGridDimY
-                | Self::ClusterGridDimZ
-                | Self::ClusterBlockRank
-                | Self::ClusterSize
-                | Self::ClusterSpecified
-        )
+    pub fn is_of_cluster(self) -> bool {
+        self.name().starts_with("__cluster")
     }
 
     /// As it is written, without the parentheses of a call: `threadIdx.x`, `warpSize`, `laneid`, `clock64`, `__clusterDim.x`.

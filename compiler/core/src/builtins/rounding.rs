@@ -97,10 +97,9 @@ impl Conversion {
         Self::ALL.iter().copied().find(|conversion| conversion.name == name)
     }
 
-    /// The name without its rounding, where all four exist.
+    /// The name without its rounding.
     #[must_use]
     pub fn family(self) -> &'static str {
-        let plain = Rounding::ALL.iter().find_map(|rounding| self.name.strip_suffix(rounding.suffix()));
-        plain.filter(|_| self.name != "__int2double_rn" && self.name != "__uint2double_rn").unwrap_or(self.name)
+        self.name.strip_suffix(self.rounding.suffix()).unwrap_or(self.name)
     }
 }

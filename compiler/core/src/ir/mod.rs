@@ -562,7 +562,7 @@ pub enum CastKind {
     PointerToInt,
     /// An integer's bits as a pointer or handle.
     IntToPointer,
-    /// Between numbers as `cvt` of PTX does it: rounded as stated; to an integer saturating, where NaN gives 0, or the upper bit alone
+    /// Between integers and `f32` or `f64`, or from `f64` to `f32`, as `cvt` of PTX does it: rounded as stated; to an integer saturating, where NaN gives 0, or the upper bit alone
     /// where either side has 64 bits.
     Rounded(Rounding),
     /// A vector of 32 bits as an integer with the same bits.

@@ -25,13 +25,6 @@ const OTHERS: &[&str] = &[
     "cudaCreateChannelDesc",
     "__cluster_map_shared_rank",
     "__cluster_query_shared_rank",
-    "__clusterDim",
-    "__clusterIdx",
-    "__clusterRelativeBlockIdx",
-    "__clusterGridDimInClusters",
-    "__clusterRelativeBlockRank",
-    "__clusterSizeInBlocks",
-    "__clusterDimIsSpecified",
 ];
 
 /// CUDA's functions that make its structures.
@@ -72,6 +65,9 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let atomics = AtomicOp::ALL.into_iter().map(AtomicOp::name);
     let warps = WarpOp::ALL.into_iter().map(WarpOp::name);
     let textures = TextureOp::ALL.iter().map(|op| op.name());
+    let registers = Register::ALL.into_iter().filter(|register| register.is_of_cluster());
+    // the three parts of `__clusterDim()` are one call
+    let registers = registers.filter_map(|register| register.name().split('.').next());
     let makers = MAKERS.iter().map(|(name, _)| *name);
     let hints = CacheHint::ALL.iter().map(|hint| hint.name());
     intrinsics
@@ -79,6 +75,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         .chain(conversions)
         .chain(parts)
         .chain(runtime)
+        .chain(registers)
         .chain(barriers)
         .chain(atomics)
         .chain(warps)
@@ -214,10 +211,13 @@ impl Body<'_, '_> {
     // -------------------------------------------------------------------------------------- barriers, atomics, warps
 
     fn barrier(&mut self, op: BarrierOp, args: &[ast::Arg], span: Span) -> Expr {
-        let (least, most) = match op {
-            BarrierOp::Warp => (0, 1),
-            _ if op == BarrierOp::Block || op.is_of_cluster() => (0, 0),
-            _ => (1, 1),
+        let (least, most, ty) = match op {
+            BarrierOp::Block | BarrierOp::ClusterArrive | BarrierOp::ClusterArriveRelaxed | BarrierOp::ClusterWait => {
+                (0, 0, TypeTable::VOID)
+            }
+            BarrierOp::Warp => (0, 1, TypeTable::VOID),
+            BarrierOp::BlockCount => (1, 1, TypeTable::I32),
+            BarrierOp::BlockAnd | BarrierOp::BlockOr => (1, 1, TypeTable::BOOL),
         };
         if !self.count(op.name(), args, least, most, span) {
             return self.skip_args(args, span);
@@ -228,15 +228,6 @@ impl Body<'_, '_> {
         if operand.as_ref().is_some_and(is_poison) {
             return poison(span);
         }
-        let ty = match op {
-            BarrierOp::Block
-            | BarrierOp::Warp
-            | BarrierOp::ClusterArrive
-            | BarrierOp::ClusterArriveRelaxed
-            | BarrierOp::ClusterWait => TypeTable::VOID,
-            BarrierOp::BlockCount => TypeTable::I32,
-            BarrierOp::BlockAnd | BarrierOp::BlockOr => TypeTable::BOOL,
-        };
         Expr { kind: ExprKind::Barrier(op, operand.map(Box::new)), ty, span }
     }
 

@@ -149,7 +149,7 @@ impl Body<'_, '_> {
                 self.report(Diagnostic::new(Code::E0204, name.span, message).help("give them in the order of the parameters"));
             }
         }
-        let (generic_args, mut known) = if path.args.is_empty() && !decl.generics.is_empty() {
+        let (generic_args, known) = if path.args.is_empty() && !decl.generics.is_empty() {
             self.infer(decl, args, span)?
         } else {
             (self.generic_args(&decl.generics, &path.args, &decl.name.name, path.span)?, Vec::new())
@@ -166,8 +166,9 @@ impl Body<'_, '_> {
             .collect();
         let mut typed = Vec::with_capacity(args.len());
         let mut sound = true;
-        for (at, ((arg, ty), param)) in args.iter().zip(params).zip(&decl.params).enumerate() {
-            let value = self.known_or_typed(&mut known, at, &arg.value, ty);
+        let mut known = known.into_iter();
+        for ((arg, ty), param) in args.iter().zip(params).zip(&decl.params) {
+            let value = self.known_or_typed(known.next().flatten(), &arg.value, ty);
             if decl.kind == ast::FunctionKind::Kernel && self.refuse_private(&value, param, ty) {
                 sound = false;
                 continue;
@@ -242,9 +243,9 @@ impl Body<'_, '_> {
     }
 
     /// An argument that inference has typed, where its type does not depend on what is wanted; otherwise typed for what is wanted.
-    fn known_or_typed(&mut self, known: &mut [Option<Expr>], at: usize, arg: &ast::Expr, wanted: TypeId) -> Expr {
+    fn known_or_typed(&mut self, known: Option<Expr>, arg: &ast::Expr, wanted: TypeId) -> Expr {
         let is_pointer = self.checker.types.pointee(wanted).is_some();
-        match known.get_mut(at).and_then(Option::take) {
+        match known {
             Some(typed) if typed.ty == wanted || (is_pointer && !is_literal(arg)) => typed,
             _ => self.expr(arg, Some(wanted)),
         }
@@ -419,19 +420,14 @@ impl Body<'_, '_> {
     }
 
     /// `known` are the arguments that inference has typed.
-    fn construct_fields(
-        &mut self,
-        ty: TypeId,
-        id: StructId,
-        args: &[ast::Arg],
-        mut known: Vec<Option<Expr>>,
-        span: Span,
-    ) -> Expr {
+    fn construct_fields(&mut self, ty: TypeId, id: StructId, args: &[ast::Arg], known: Vec<Option<Expr>>, span: Span) -> Expr {
         let Some(def) = self.checker.types.struct_def(id).cloned() else { return poison(span) };
         let mut values: Vec<Option<Expr>> = vec![None; def.fields.len()];
         let mut order = Vec::new();
         let mut sound = true;
+        let mut known = known.into_iter();
         for (position, arg) in args.iter().enumerate() {
+            let known = known.next().flatten();
             let index = match &arg.name {
                 Some(name) => def.fields.iter().position(|field| field.name == name.name),
                 None => (position < def.fields.len()).then_some(position),
@@ -443,7 +439,7 @@ impl Body<'_, '_> {
                 continue;
             };
             let Some(field) = def.fields.get(index) else { continue };
-            let value = self.field_value(ty, arg, field.ty, &mut known, position);
+            let value = self.field_value(ty, arg, field.ty, known);
             sound &= !is_poison(&value);
             let slot = values.get_mut(index);
             if slot.as_ref().is_some_and(|slot| slot.is_some()) {
@@ -487,9 +483,9 @@ impl Body<'_, '_> {
     }
 
     /// The sizes of a `dim3` may be `i32`, as those of a launch.
-    fn field_value(&mut self, ty: TypeId, arg: &ast::Arg, field: TypeId, known: &mut [Option<Expr>], at: usize) -> Expr {
+    fn field_value(&mut self, ty: TypeId, arg: &ast::Arg, field: TypeId, known: Option<Expr>) -> Expr {
         if ty != TypeTable::DIM3 {
-            let value = self.known_or_typed(known, at, &arg.value, field);
+            let value = self.known_or_typed(known, &arg.value, field);
             return self.coerce(value, field, &arg.value);
         }
         let typed = self.expr(&arg.value, Some(TypeTable::U32));

@@ -103,11 +103,7 @@ impl Body<'_, '_> {
     }
 
     fn domain_help(&mut self, intrinsic: Intrinsic, ty: TypeId, at: Span) -> Option<String> {
-        let wants_float = matches!(
-            intrinsic.domain(),
-            Domain::Float | Domain::AnyFloat | Domain::FloatToInt | Domain::FloatToLong | Domain::IntFloat
-        );
-        if wants_float && matches!(self.checker.types.get(ty), Type::Int(_)) {
+        if intrinsic.domain().is_of_mathematics() && matches!(self.checker.types.get(ty), Type::Int(_)) {
             return Some(format!("convert first: `{} as f32`", self.text(at)));
         }
         match (intrinsic, intrinsic.domain()) {

@@ -142,8 +142,7 @@ impl Body<'_, '_> {
             RuntimeParam::OutPointer => self.out_pointer(arg),
             RuntimeParam::Memory | RuntimeParam::ConstMemory => {
                 let wanted = self.checker.types.pointer(Space::Generic, TypeTable::VOID, param == RuntimeParam::ConstMemory);
-                let typed = self.expr(&arg.value, Some(wanted));
-                self.coerce(typed, wanted, &arg.value)
+                self.expr_as(&arg.value, wanted)
             }
             RuntimeParam::Address | RuntimeParam::ConstAddress => {
                 let constant = param == RuntimeParam::ConstAddress;

@@ -8,7 +8,9 @@ use crate::builtins::CudaEnum;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{EnumDef, Field, Float, Int, Predeclared, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
+use crate::types::{
+    EnumDef, Field, Float, Int, NAMED, Predeclared, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable,
+};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -24,7 +26,7 @@ const MAX_TYPE_DEPTH: u32 = 32;
 
 /// A built-in type by its name.
 pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> {
-    if let Some(id) = scalar_type(name) {
+    if let Some(id) = Scalar::from_name(name) {
         return Some(TypeTable::scalar(id));
     }
     if let Some(structure) = Predeclared::from_name(name) {
@@ -37,34 +39,13 @@ pub(crate) fn builtin_type(types: &mut TypeTable, name: &str) -> Option<TypeId> 
         return Some(*id);
     }
     let (element, lanes) = name.split_once('x')?;
-    let element = scalar_type(element)?;
+    let element = Scalar::from_name(element)?;
     let lanes: u8 = lanes.parse().ok().filter(|lanes: &u8| LANES.contains(lanes) && name.ends_with(&lanes.to_string()))?;
     Some(types.intern(Type::Vector { element, lanes }))
 }
 
-/// Built-in types that are neither numbers, nor vectors, nor structures whose fields have names.
-const NAMED: [(&str, TypeId); 9] = [
-    ("void", TypeTable::VOID),
-    ("bool", TypeTable::BOOL),
-    ("dim3", TypeTable::DIM3),
-    ("cudaError_t", TypeTable::CUDA_ERROR),
-    ("cudaStream_t", TypeTable::STREAM),
-    ("cudaEvent_t", TypeTable::EVENT),
-    ("cudaTextureObject_t", TypeTable::TEXTURE),
-    ("cudaSurfaceObject_t", TypeTable::SURFACE),
-    ("cudaArray_t", TypeTable::CUDA_ARRAY),
-];
-
 /// How many elements a vector may have.
 const LANES: RangeInclusive<u8> = 2..=4;
-
-fn scalar_type(name: &str) -> Option<Scalar> {
-    Int::ALL
-        .into_iter()
-        .find(|int| int.name() == name)
-        .map(Scalar::Int)
-        .or_else(|| Float::ALL.into_iter().find(|float| float.name() == name).map(Scalar::Float))
-}
 
 /// The names of all built-in types, for whoever writes one.
 #[must_use]

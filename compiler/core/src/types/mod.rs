@@ -276,6 +276,19 @@ well_known! {
     CUDA_ENUMS = 24 Type::Enum(EnumId(0));
 }
 
+/// Built-in types that are neither numbers, nor vectors, nor enumerations, nor structures whose fields CUDA names.
+pub(crate) const NAMED: [(&str, TypeId); 9] = [
+    ("void", TypeTable::VOID),
+    ("bool", TypeTable::BOOL),
+    ("dim3", TypeTable::DIM3),
+    ("cudaError_t", TypeTable::CUDA_ERROR),
+    ("cudaStream_t", TypeTable::STREAM),
+    ("cudaEvent_t", TypeTable::EVENT),
+    ("cudaTextureObject_t", TypeTable::TEXTURE),
+    ("cudaSurfaceObject_t", TypeTable::SURFACE),
+    ("cudaArray_t", TypeTable::CUDA_ARRAY),
+];
+
 impl Default for TypeTable {
     fn default() -> Self {
         let types = Self::well_known();
@@ -676,6 +689,13 @@ impl Float {
 }
 
 impl Scalar {
+    /// The number type that the language calls so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let int = Int::ALL.into_iter().find(|int| int.name() == name).map(Self::Int);
+        int.or_else(|| Float::ALL.into_iter().find(|float| float.name() == name).map(Self::Float))
+    }
+
     /// Width in bits: 8 to 64.
     #[must_use]
     pub const fn bits(self) -> u32 {

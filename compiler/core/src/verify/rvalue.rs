@@ -172,7 +172,7 @@ impl Verifier<'_> {
             CastKind::PointerToInt => is_address(from) && is_int(to),
             CastKind::IntToPointer => is_int(from) && is_address(to),
             CastKind::Rounded(_) => match (types.get(from), types.get(to)) {
-                (Type::Float(from), Type::Float(to)) => from.bits() > 16 && to.bits() > 16,
+                (Type::Float(from), Type::Float(to)) => (*from, *to) == (Float::F64, Float::F32),
                 (Type::Float(float), Type::Int(int)) | (Type::Int(int), Type::Float(float)) => {
                     float.bits() > 16 && int.bits() > 16
                 }

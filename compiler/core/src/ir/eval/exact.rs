@@ -142,11 +142,11 @@ pub(super) fn from_int(float: Float, rounding: Rounding, value: i128) -> u64 {
     finish(float, rounding, Number { negative: value < 0, magnitude: value.unsigned_abs(), exponent: 0 })
 }
 
-/// 1 / sqrt(x), rounded to nearest.
-pub(super) fn reciprocal_root(float: Float, bits: u64) -> u64 {
-    let value = float.value(bits);
+/// 1 / sqrt(x) of an `f32`, rounded to nearest; the root has 36 bits, which do not round an `f64`.
+pub(super) fn reciprocal_root(bits: u64) -> u64 {
+    let value = Float::F32.value(bits);
     if !value.is_finite() || value <= 0.0 {
-        return super::round(float, 1.0 / value.sqrt());
+        return super::round(Float::F32, 1.0 / value.sqrt());
     }
     let x = Number::of(value);
     // an even exponent, and as many bits above the point as there is room for
@@ -156,7 +156,7 @@ pub(super) fn reciprocal_root(float: Float, bits: u64) -> u64 {
     let root = inverse.isqrt();
     let more = root * root * magnitude != 1 << 126;
     let number = Number { negative: false, magnitude: (root << 1) | u128::from(more), exponent: -63 - exponent / 2 - 1 };
-    finish(float, Rounding::Nearest, number)
+    finish(Float::F32, Rounding::Nearest, number)
 }
 
 /// Arithmetic in one rounding of the stated mode; the arguments are bit patterns of the format. None for another number of arguments.

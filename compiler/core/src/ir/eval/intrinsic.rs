@@ -64,7 +64,7 @@ fn float_one(format: Float, intrinsic: Intrinsic, bits: u64) -> Result<u64, Eval
         Intrinsic::FloatAsInt | Intrinsic::FloatAsUint => return Ok(bits),
         Intrinsic::DoubleToHigh => return Ok(bits >> 32),
         Intrinsic::DoubleToLow => return Ok(bits & 0xffff_ffff),
-        Intrinsic::RsqrtNearest => return Ok(exact::reciprocal_root(format, bits)),
+        Intrinsic::RsqrtNearest => return Ok(exact::reciprocal_root(bits)),
         Intrinsic::Ilogb => return Ok(Int::I32.wrap(ilogb(value))),
         Intrinsic::Llround => return Ok(super::rounded_to_int(format, Int::I64, Rounding::Zero, value.round())),
         Intrinsic::Llrint => return Ok(super::rounded_to_int(format, Int::I64, Rounding::Nearest, value)),
@@ -257,24 +257,22 @@ fn int_two(int: Int, intrinsic: Intrinsic, a: u64, b: u64) -> Result<u64, EvalEr
 }
 
 fn int_three(intrinsic: Intrinsic, x: u32, y: u32, z: u32) -> Result<u64, EvalError> {
+    let both = (u64::from(y) << 32) | u64::from(x);
     match intrinsic {
         Intrinsic::BytePerm => {
-            let bytes = (u64::from(y) << 32) | u64::from(x);
             Ok((0..4).fold(0, |result, place| {
                 let nibble = (z >> (4 * place)) & 0xf;
-                let byte = (bytes >> (8 * (nibble & 7))) & 0xff;
+                let byte = (both >> (8 * (nibble & 7))) & 0xff;
                 // the nibble's upper bit asks for the byte's sign, eight times (PTX ISA, prmt)
                 let byte = if nibble & 8 == 0 { byte } else { 0xff * (byte >> 7) };
                 result | (byte << (8 * place))
             }))
         }
         // arguments lo, hi, n
-        Intrinsic::FunnelShiftLeft => Ok(((((u64::from(y) << 32) | u64::from(x)) << (z & 31)) >> 32) & 0xffff_ffff),
-        Intrinsic::FunnelShiftRight => Ok((((u64::from(y) << 32) | u64::from(x)) >> (z & 31)) & 0xffff_ffff),
-        Intrinsic::FunnelShiftLeftClamp => {
-            Ok(((u128::from((u64::from(y) << 32) | u64::from(x)) << z.min(32)) >> 32) as u64 & 0xffff_ffff)
-        }
-        Intrinsic::FunnelShiftRightClamp => Ok((((u64::from(y) << 32) | u64::from(x)) >> z.min(32)) & 0xffff_ffff),
+        Intrinsic::FunnelShiftLeft => Ok((both << (z & 31)) >> 32),
+        Intrinsic::FunnelShiftRight => Ok((both >> (z & 31)) & 0xffff_ffff),
+        Intrinsic::FunnelShiftLeftClamp => Ok((both << z.min(32)) >> 32),
+        Intrinsic::FunnelShiftRightClamp => Ok((both >> z.min(32)) & 0xffff_ffff),
         Intrinsic::FindSet => Ok(u64::from(find_set(x, y, z.cast_signed()))),
         _ => Err(EvalError::Unsupported),
     }

@@ -42,7 +42,7 @@ pub use parse::{ParseError, parse};
 pub use print::print;
 
 use crate::builtins::{CacheHint, MemoryScope, Rounding};
-use crate::ir::{Access, BinaryOp, CastKind, UnaryOp};
+use crate::ir::{Access, BinaryOp, CastKind, Merge, UnaryOp};
 
 /// Types, and constants, may lie in each other this deep.
 const MOST_DEPTH: u32 = 64;
@@ -92,6 +92,8 @@ const SCOPES: [(&str, MemoryScope); 4] = [
     ("device", MemoryScope::Device),
     ("system", MemoryScope::System),
 ];
+
+const MERGES: [(&str, Merge); 2] = [("grid", Merge::Grid), ("off", Merge::Off)];
 
 const ACCESSES: [(&str, Access); 12] = [
     ("plain", Access::Plain),

@@ -4,22 +4,10 @@ use super::MOST_DEPTH;
 use super::lex::Token;
 use super::parse::{Parser, Result, block_number};
 use crate::builtins::CudaEnum;
-use crate::types::{EnumDef, EnumId, Field, Float, Int, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
+use crate::types::{EnumDef, EnumId, Field, Int, NAMED, Scalar, Space, StructDef, StructId, Type, TypeId, TypeTable};
 
-/// Names of built-in types.
-const NAMED: [(&str, TypeId); 11] = [
-    ("void", TypeTable::VOID),
-    ("poison", TypeTable::POISON),
-    ("bool", TypeTable::BOOL),
-    ("cudaError_t", TypeTable::CUDA_ERROR),
-    ("cudaStream_t", TypeTable::STREAM),
-    ("cudaEvent_t", TypeTable::EVENT),
-    ("cudaTextureObject_t", TypeTable::TEXTURE),
-    ("cudaSurfaceObject_t", TypeTable::SURFACE),
-    ("cudaArray_t", TypeTable::CUDA_ARRAY),
-    ("string", TypeTable::STR),
-    ("dim3", TypeTable::DIM3),
-];
+/// Names of types that no program can write.
+const INTERNAL: [(&str, TypeId); 2] = [("poison", TypeTable::POISON), ("string", TypeTable::STR)];
 
 const SPACES: [(&str, Space); 4] =
     [("global", Space::Global), ("shared", Space::Shared), ("local", Space::Local), ("constant", Space::Constant)];
@@ -32,25 +20,20 @@ pub(super) fn is_reserved(name: &str) -> bool {
 
 /// A scalar, vector or other built-in type.
 fn builtin(name: &str) -> Option<Type> {
-    if let Some(scalar) = scalar(name) {
+    if let Some(scalar) = Scalar::from_name(name) {
         return Some(match scalar {
             Scalar::Int(int) => Type::Int(int),
             Scalar::Float(float) => Type::Float(float),
         });
     }
-    if let Some((_, id)) = NAMED.iter().find(|(known, _)| *known == name) {
+    if let Some((_, id)) = NAMED.iter().chain(&INTERNAL).find(|(known, _)| *known == name) {
         return Some(TypeTable::new().get(*id).clone());
     }
     if let Some(found) = CudaEnum::from_name(name) {
         return Some(Type::Enum(found.id()));
     }
     let (element, lanes) = name.rsplit_once('x')?;
-    Some(Type::Vector { element: scalar(element)?, lanes: lanes.parse().ok()? })
-}
-
-fn scalar(name: &str) -> Option<Scalar> {
-    let int = Int::ALL.into_iter().find(|int| int.name() == name).map(Scalar::Int);
-    int.or_else(|| Float::ALL.into_iter().find(|float| float.name() == name).map(Scalar::Float))
+    Some(Type::Vector { element: Scalar::from_name(element)?, lanes: lanes.parse().ok()? })
 }
 
 impl Parser<'_> {
@@ -206,7 +189,7 @@ impl Parser<'_> {
         let Type::Enum(id) = self.named_type()? else { return self.fail("this is no enumeration") };
         self.expect(":")?;
         let repr = match self.peek() {
-            Token::Word(word) => scalar(word),
+            Token::Word(word) => Scalar::from_name(word),
             _ => None,
         };
         let Some(Scalar::Int(repr)) = repr else { return self.fail("an integer type is expected here") };

@@ -1,9 +1,9 @@
 //! Writing statements.
 
 use super::print::Printer;
-use super::{ACCESSES, BINARY, CASTS, SCOPES, UNARY, word};
+use super::{ACCESSES, BINARY, CASTS, MERGES, SCOPES, UNARY, word};
 use crate::ir::{
-    Access, BlockId, Launch, LocalId, Merge, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
+    Access, BlockId, Launch, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
 };
 
 impl Printer<'_> {
@@ -165,10 +165,8 @@ impl Printer<'_> {
     fn launch(&mut self, launch: &Launch) {
         self.result(launch.dst);
         self.put("launch ");
-        match launch.hints.merge {
-            None => {}
-            Some(Merge::Grid) => self.put("merge grid "),
-            Some(Merge::Off) => self.put("merge off "),
+        if let Some(merge) = &launch.hints.merge {
+            self.put(&format!("merge {} ", word(&MERGES, merge)));
         }
         if let Some(threads) = launch.hints.inline_below {
             self.put(&format!("inline_below {threads} "));
