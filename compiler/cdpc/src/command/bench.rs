@@ -140,7 +140,8 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
             build.set_hints(said.statement, said.way.hints());
         }
         let time = measure(&build, &args.compile, device, &tests, args.runs)?;
-        // a line of its own, whatever the program printed last
+        // a line of its own and the last one, whatever the program printed
+        cdp_runtime::gpu::flush_output();
         return terminal::print(format!("\n{}\n", time.as_nanos()));
     }
     tune(args, &mut build, device, tests.len())

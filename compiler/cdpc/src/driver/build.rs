@@ -10,8 +10,7 @@ use cdp_core::ir::{self, Module};
 use cdp_core::pass::{InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite, Merged, Obstacle};
 use cdp_core::source::{FileId, SourceMap, Span};
 use cdp_core::syntax::ast;
-use cdp_runtime::link::Opening;
-use cdp_runtime::link::function_registers;
+use cdp_runtime::link::{Opening, function_registers};
 use cdp_runtime::manifest::Manifest;
 use cdp_runtime::{Arch, Component, CubinInfo, Foreign, Input, LinkOptions, Linker, Toolkit, layout_check};
 

@@ -141,9 +141,8 @@ fn fold(types: &TypeTable, value: &Rvalue, ty: TypeId) -> Option<Operand> {
             Some(if condition == 0 { b.clone() } else { a.clone() })
         }
         Rvalue::Intrinsic(intrinsic, args) => {
-            let first = constant(args.first()?)?.ty;
-            let of: Option<Vec<TypeId>> = args.iter().map(|arg| Some(constant(arg)?.ty)).collect();
-            let (of, args): (_, Vec<&Operand>) = (of?, args.iter().collect());
+            let of: Vec<TypeId> = args.iter().map(|arg| Some(constant(arg)?.ty)).collect::<Option<_>>()?;
+            let (first, args): (_, Vec<&Operand>) = (*of.first()?, args.iter().collect());
             lanes(types, first, ty, &args, |element, args| {
                 // lanes of vectors have one type, which the first argument's says
                 let of: Vec<TypeId> = if element == first { of.clone() } else { vec![element; args.len()] };

@@ -1,6 +1,6 @@
 //! What a child, and the place of its launch, must be like.
 
-use crate::analysis::graph::components;
+use crate::analysis::graph::{call_graph, components};
 use crate::ir::{Access, Block, BlockId, Function, FunctionId, Launch, Module, StatementKind};
 use crate::pass::merge::Obstacle;
 use crate::pass::merge::facts::{Facts, ORDERED, is_fire_and_forget, is_free};
@@ -36,7 +36,9 @@ impl<'a> Judge<'a> {
     pub(super) fn new(module: &'a Module, facts: &'a Facts) -> Self {
         let own = module.functions.iter().map(more).collect();
         let mut judge = Self { module, facts, own };
-        let waits: Vec<Option<Span>> = module.functions().map(|(id, function)| judge.waits(id, function)).collect();
+        let recursive = components(&call_graph(module, false)).cyclic;
+        let functions = module.functions.iter().zip(recursive);
+        let waits: Vec<Option<Span>> = functions.map(|(function, recursive)| judge.waits(function, recursive)).collect();
         for (own, waits) in judge.own.iter_mut().zip(waits) {
             own.waits = waits;
         }
@@ -48,13 +50,10 @@ impl<'a> Judge<'a> {
         self.facts.reached(kernel).into_iter().find_map(|id| self.own.get(id.index()).and_then(&find))
     }
 
-    /// Where a function may wait for others: it goes round, and looks each time at what they change.
-    fn waits(&self, id: FunctionId, function: &Function) -> Option<Span> {
-        let cyclic = cyclic_blocks(function);
-        let calls_itself =
-            self.facts.info.function(id).is_some_and(|info| info.callees.iter().any(|c| self.facts.reached(*c).contains(&id)));
-        for (block, in_loop) in function.blocks.iter().zip(cyclic) {
-            if !in_loop && !calls_itself {
+    /// Where a function may wait for others: it goes round, by loops or by calls, and looks each time at what they change.
+    fn waits(&self, function: &Function, recursive: bool) -> Option<Span> {
+        for (block, in_loop) in function.blocks.iter().zip(cyclic_blocks(function)) {
+            if !in_loop && !recursive {
                 continue;
             }
             for statement in &block.statements {

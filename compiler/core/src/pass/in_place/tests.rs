@@ -20,6 +20,7 @@ fn asked(child: &str, parent: &str) -> Vec<Result<u32, String>> {
     results(
         &format!(
             "global var lock: i32; fn meet() {{ __cluster_barrier_arrive(); __cluster_barrier_wait(); }}
+             fn got() -> bool {{ return atomicCAS(&lock, 0, 1) == 0; }} fn again() {{ if !got() {{ again(); }} }}
              kernel c(x: *global i32) {{ {child} }}
              kernel p(x: *global i32, n: u32) {{ @inline_below(100) {parent} }}"
         ),
@@ -53,6 +54,9 @@ fn what_is_run_in_place_and_what_stands_in_the_way() {
     // it may hold the lock that its parent's thread has
     let wait = "atomicCAS(&lock, 0, 1)";
     assert_eq!(in_the_way(&format!("while {wait} != 0 {{}}")), wait);
+    assert_eq!(in_the_way("while !got() {}"), "got()");
+    assert_eq!(in_the_way("again();"), "got()");
+    assert_eq!(asked("if got() { x[0] = 1; }", FORGET), [Ok(100)]);
     assert_eq!(asked("for i in 0..9 { atomicAdd(&lock, 1); }", FORGET), [Ok(100)]);
     assert_eq!(asked("if atomicAdd(&lock, 1) == 0 { x[0] = 1; }", FORGET), [Ok(100)]);
 }

@@ -1,5 +1,6 @@
 //! What functions do that decides whether, and how, a grid can be run as a part of another.
 
+use super::variant::BLOCK_PLACE;
 use crate::analysis::outstanding::stream;
 use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET};
 use crate::ir::{Function, FunctionId, Launch, Merge, Module, Operand, PlaceBase, Rvalue, StatementKind};
@@ -230,7 +231,7 @@ fn does(module: &Module, function: &Function) -> Does {
                 Register::GridId => note(&mut does.gridid),
                 Register::WarpSize | Register::Clock | Register::Clock64 | Register::GlobalTimer => {}
                 _ if register.is_of_cluster() => note(&mut does.cluster),
-                _ if is_block_place(*register) => note(&mut does.block_place),
+                _ if BLOCK_PLACE.contains(register) => note(&mut does.block_place),
                 _ => note(&mut does.thread_place),
             },
             StatementKind::Runtime { call, .. } => match call {
@@ -273,12 +274,6 @@ pub(in crate::pass) fn is_fire_and_forget(stream: &Operand) -> bool {
 /// What stands in the way of launches into other streams.
 pub(in crate::pass) const ORDERED: &str =
     "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`";
-
-/// Registers that say where a block is in its grid.
-pub(in crate::pass) const fn is_block_place(register: Register) -> bool {
-    use Register::{BlockIdxX, BlockIdxY, BlockIdxZ, GridDimX, GridDimY, GridDimZ};
-    matches!(register, BlockIdxX | BlockIdxY | BlockIdxZ | GridDimX | GridDimY | GridDimZ)
-}
 
 fn shared_bytes(module: &Module, function: &Function) -> u64 {
     let mut named = HashSet::new();

@@ -250,7 +250,7 @@ fn ends(function: &Function, block: BlockId) -> bool {
                 _ => false,
             }
     }
-    go(function, block, &mut MOST_BLOCKS.clone())
+    go(function, block, &mut { MOST_BLOCKS })
 }
 
 /// Whether a statement does nothing but compute a local.

@@ -20,7 +20,7 @@ mod limit;
 mod plan;
 mod push;
 mod record;
-pub(super) mod rewrite;
+mod rewrite;
 mod runtime;
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub(super) type Variants = BTreeMap<(FunctionId, bool), FunctionId>;
 
 /// What stands for a place in a grid, in the order of the parameters.
-const BLOCK_PLACE: [Register; 6] =
+pub(super) const BLOCK_PLACE: [Register; 6] =
     [Register::BlockIdxX, Register::BlockIdxY, Register::BlockIdxZ, Register::GridDimX, Register::GridDimY, Register::GridDimZ];
 /// The same for a place in a block.
 const THREAD_PLACE: [Register; 6] = [
@@ -28,7 +28,7 @@ const THREAD_PLACE: [Register; 6] = [
 ];
 
 /// The registers that a variant is given the values of.
-pub(in crate::pass) fn registers(mode: MergeMode) -> impl Iterator<Item = Register> {
+pub(super) fn registers(mode: MergeMode) -> impl Iterator<Item = Register> {
     let more: &[Register] = if mode == MergeMode::Threads { &THREAD_PLACE } else { &[] };
     BLOCK_PLACE.iter().chain(more).copied()
 }
