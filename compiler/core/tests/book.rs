@@ -38,7 +38,8 @@ fn with_includes(folder: &Path, page: &str) -> String {
 /// The lines of a page that are text: those of code, between fences or indented behind a blank line, are not.
 fn prose(page: &str) -> Vec<&str> {
     let (mut fenced, mut indented, mut blank) = (false, false, true);
-    let mut list = false;
+    // where the text of the present item of a list begins, 0 outside of lists
+    let mut item = 0;
     let mut out = Vec::new();
     for line in page.lines() {
         let text = line.trim_start();
@@ -50,11 +51,17 @@ fn prose(page: &str) -> Vec<&str> {
             blank = true;
             continue;
         }
-        let deep = line.len() - text.len() >= 4;
-        // indented text goes on within a list
-        indented = deep && (indented || blank && !list);
-        if !deep {
-            list = text.starts_with("- ") || text.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        let indent = line.len() - text.len();
+        // four columns deeper than the text around it; in a list less than that goes on with the item
+        let deep = indent >= item + 4;
+        indented = deep && (indented || blank);
+        if indent < 4 {
+            let number = text.split_once(". ").filter(|(number, _)| number.parse::<u32>().is_ok());
+            item = if text.starts_with("- ") {
+                indent + 2
+            } else {
+                number.map_or(item.min(indent), |(n, _)| indent + n.len() + 2)
+            };
         }
         blank = false;
         if !fenced && !indented {
@@ -138,9 +145,45 @@ fn links_lead_somewhere() {
 
 #[test]
 fn links_and_places_are_read() {
-    let page = "# A page\n\nSee [there](b.md#here), `[not](this)`.\n\n    [nor](that)\n\n- [a](#a-page)\n    [b](c.md)\n\n```text\n# no [x](y)\n```\n\n## Two `words`, one\n\n<a id=\"R1\"></a>\n";
-    assert_eq!(links(page), ["b.md#here", "#a-page", "c.md"]);
+    let page = "# A page\n\nSee [there](b.md#here), `[not](this)`.\n\n    [nor](that)\n\n- [a](#a-page)\n    [b](c.md)\n\n      [not](code)\n\n  [d](e.md)\n\n```text\n# no [x](y)\n```\n\n## Two `words`, one\n\n<a id=\"R1\"></a>\n";
+    assert_eq!(links(page), ["b.md#here", "#a-page", "c.md", "e.md"]);
     assert_eq!(anchors(page).into_iter().collect::<Vec<_>>(), ["R1", "a-page", "two-words-one"]);
+}
+
+/// The codes that a line of text names outside of code, and whether all are links to their place in the error index.
+fn codes(line: &str) -> (usize, bool) {
+    let is_code =
+        |word: &&str| word.len() == 5 && word.starts_with(['E', 'W']) && word[1..].chars().all(|c| c.is_ascii_digit());
+    let found = |text: &str| text.split(|c: char| !c.is_alphanumeric()).filter(is_code).count();
+    let text: Vec<&str> = line.split('`').step_by(2).collect();
+    // each is named twice in its link, once as its text and once as its place
+    let linked = |part: &str| {
+        part.split_once("](error-index.md#")
+            .is_some_and(|(code, rest)| is_code(&code) && rest.strip_prefix(code).is_some_and(|rest| rest.starts_with(')')))
+    };
+    let links = text.iter().flat_map(|text| text.split('[')).filter(|part| linked(part)).count();
+    let named = text.iter().map(|text| found(text)).sum::<usize>() - links;
+    (named, named == links)
+}
+
+/// The error index is what `cdpc explain` prints, where a link would be noise; everywhere else a code leads there.
+#[test]
+fn codes_are_links() {
+    assert_eq!(codes("of E0101 (E0102), `E0103`"), (2, false));
+    assert_eq!(codes("([E0101](error-index.md#E0101)), [E0102](error-index.md#E0103)"), (3, false));
+    assert_eq!(codes("([E0101](error-index.md#E0101)), [W0102](error-index.md#W0102)"), (2, true));
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (name, page) in pages().iter().filter(|(name, _)| *name != "error-index.md") {
+        for line in prose(page) {
+            let (named, linked) = codes(line);
+            count += named;
+            if !linked {
+                wrong.push(format!("docs/{name}: a code is not a link to its place: {line}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 200, "only {count} codes are named");
 }
 
 /// Files and folders in backticks, from the root of the repository.

@@ -447,7 +447,8 @@ fn edges() -> String {
 fn lints() -> String {
     let mut out = head(&["lint", "code", "what it reports"]);
     for lint in rules::lints() {
-        row(&mut out, &[&format!("`{}`", lint.name), lint.code.id(), lint.code.title()]);
+        let code = lint.code.id();
+        row(&mut out, &[&format!("`{}`", lint.name), &format!("[{code}](error-index.md#{code})"), lint.code.title()]);
     }
     out
 }
