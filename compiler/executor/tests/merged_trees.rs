@@ -20,7 +20,11 @@ fn merged_trees_give_the_same_values_in_every_schedule_and_no_report() {
     let trees = std::env::var("CDP_MERGED_TREES").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let (mut merged, mut in_place) = (0, 0);
     for seed in 5000..5000 + trees {
-        let text = tree(seed, None).program();
+        let mut text = tree(seed, None).program();
+        if seed % 3 == 0 {
+            // the sizes of blocks are known only when the launches are made
+            text = text.replace(", 0, cudaStreamFireAndForget>>>", " * gridDim.z, 0, cudaStreamFireAndForget>>>");
+        }
         let compiled = compile(&text);
         for (memory, inline_below) in OPTIONS {
             let mut module = compiled.module.clone();

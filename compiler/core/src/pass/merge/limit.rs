@@ -26,13 +26,16 @@ pub(super) struct Limit {
     inclusive: bool,
 }
 
-/// A value that is the same for all threads of a grid: a function of its arguments, of its number of blocks, and of memory.
+/// A value that is the same for all threads of a grid: a function of its arguments, of its numbers of blocks and of their threads, and of
+/// memory.
 #[derive(Clone, Debug)]
 enum Uniform {
     /// A parameter of the kernel.
     Param(u32),
     /// `gridDim.x`
     Blocks,
+    /// `blockDim.x`, where that is not known
+    Threads,
     Const(Const),
     Step {
         ty: TypeId,
@@ -68,7 +71,7 @@ enum Part {
 enum Value {
     Unknown,
     Uniform(Uniform),
-    /// `block * blockIdx.x + thread * threadIdx.x + offset`, wrapped to its type.
+    /// `block * blockIdx.x + thread * threadIdx.x + offset`, wrapped to its type; all of it, `block` may also be `blockDim.x`.
     Linear(Linear),
     /// Whether the thread is below a limit, or not.
     Below(Limit, bool),
@@ -76,10 +79,29 @@ enum Value {
 
 #[derive(Clone, Debug)]
 struct Linear {
-    block: u64,
+    block: Factor,
     thread: u64,
     offset: Option<Uniform>,
     int: Int,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Factor {
+    Number(u64),
+    /// `blockDim.x`
+    Threads,
+}
+
+impl Factor {
+    const NONE: Self = Self::Number(0);
+
+    fn plus(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => Some(Self::Number(a + b)),
+            (a, Self::NONE) | (Self::NONE, a) => Some(a),
+            _ => None,
+        }
+    }
 }
 
 /// Steps of a value that is computed for each push; more of them are not worth it.
@@ -93,9 +115,9 @@ const MOST_FACTOR: u64 = 1 << 14;
 
 impl Limit {
     /// The limit of a kernel whose grids have one dimension; `one`: and one block.
-    pub(super) fn find(module: &Module, kernel: FunctionId, block: [u32; 3], one: bool) -> Option<Self> {
+    pub(super) fn find(module: &Module, kernel: FunctionId, block: [Option<u32>; 3], one: bool) -> Option<Self> {
         let function = module.function(kernel)?;
-        if block.get(1..) != Some(&[1, 1]) {
+        if block.get(1..) != Some(&[Some(1), Some(1)]) {
             return None;
         }
         let threads = block.first().copied()?;
@@ -141,17 +163,17 @@ impl Limit {
         self.bound.is_total() && self.offset.as_ref().is_none_or(Uniform::is_total)
     }
 
-    /// How many threads matter, of `total` (`u32`) in the grid: a `u32`.
+    /// How many threads matter, of `total` (`u32`) in the grid, whose numbers of blocks and of their threads are `extents`: a `u32`.
     pub(super) fn emit(
         &self,
         code: &mut Code<'_>,
         runtime: &Runtime,
-        blocks: &Operand,
+        extents: [&Operand; 2],
         args: &[Operand],
         total: Operand,
     ) -> Operand {
         let mut wide = |value: &Uniform| {
-            let value = value.emit(code, blocks, args);
+            let value = value.emit(code, extents, args);
             match self.int {
                 Int::I64 => value,
                 // the order of unsigned numbers is that of signed ones with the other sign
@@ -177,13 +199,15 @@ impl Limit {
 }
 
 impl Uniform {
-    fn emit(&self, code: &mut Code<'_>, blocks: &Operand, args: &[Operand]) -> Operand {
+    fn emit(&self, code: &mut Code<'_>, extents: [&Operand; 2], args: &[Operand]) -> Operand {
+        let [blocks, threads] = extents;
         match self {
             Self::Param(index) => args.get(*index as usize).cloned().unwrap_or_else(|| Const::u32(0).into()),
             Self::Blocks => blocks.clone(),
+            Self::Threads => threads.clone(),
             Self::Const(value) => value.clone().into(),
             Self::Step { ty, step, args: given } => {
-                let values: Vec<Operand> = given.iter().map(|value| value.emit(code, blocks, args)).collect();
+                let values: Vec<Operand> = given.iter().map(|value| value.emit(code, extents, args)).collect();
                 let mut given = values.iter();
                 let mut next = || given.next().cloned().unwrap_or_else(|| Const::u32(0).into());
                 let value = match step {
@@ -262,8 +286,8 @@ const fn is_silent(statement: &StatementKind) -> bool {
 struct Walk<'a> {
     module: &'a Module,
     function: &'a Function,
-    /// Of a block.
-    threads: u32,
+    /// Of a block, where that is known.
+    threads: Option<u32>,
     one: bool,
     locals: HashMap<LocalId, Value>,
     calls: u32,
@@ -386,9 +410,9 @@ impl Walk<'_> {
         let linear = |block, thread| Value::Linear(Linear { block, thread, offset: None, int: Int::U32 });
         match register {
             Register::BlockIdxX if self.one => number(0),
-            Register::BlockIdxX => linear(1, 0),
-            Register::ThreadIdxX => linear(0, 1),
-            Register::BlockDimX => number(self.threads),
+            Register::BlockIdxX => linear(Factor::Number(1), 0),
+            Register::ThreadIdxX => linear(Factor::NONE, 1),
+            Register::BlockDimX => self.threads.map_or(Value::Uniform(Uniform::Threads), number),
             Register::GridDimX => Value::Uniform(Uniform::Blocks),
             Register::BlockIdxY | Register::BlockIdxZ | Register::ThreadIdxY | Register::ThreadIdxZ => number(0),
             Register::BlockDimY | Register::BlockDimZ | Register::GridDimY | Register::GridDimZ => number(1),
@@ -411,21 +435,26 @@ impl Walk<'_> {
         if op.is_comparison() {
             return self.compare(op, a, b);
         }
-        let sum = |a: Linear, block: u64, thread: u64, offset: Option<Uniform>| {
-            let (block, thread) = (a.block + block, a.thread + thread);
+        let sum = |a: Linear, block: Factor, thread: u64, offset: Option<Uniform>| {
+            let Some(block) = a.block.plus(block) else { return Value::Unknown };
+            let thread = a.thread + thread;
             let offset = match (a.offset, offset) {
                 (Some(a), Some(b)) => Some(Uniform::Step { ty, step: Step::Binary(BinaryOp::Add), args: vec![a, b] }),
                 (a, b) => a.or(b),
             };
             let steps = offset.as_ref().map_or(0, Uniform::steps);
-            if block > MOST_FACTOR || thread > MOST_FACTOR || steps > MOST_STEPS {
+            if matches!(block, Factor::Number(number) if number > MOST_FACTOR) || thread > MOST_FACTOR || steps > MOST_STEPS {
                 return Value::Unknown;
             }
             Value::Linear(Linear { block, thread, offset, ..a })
         };
         let times = |a: Linear, factor: u64| {
             let small = |value: u64| value.checked_mul(factor).filter(|value| *value <= MOST_FACTOR);
-            match (small(a.block), small(a.thread), a.offset) {
+            let block = match a.block {
+                Factor::Number(number) => small(number).map(Factor::Number),
+                Factor::Threads => (factor == 1).then_some(a.block),
+            };
+            match (block, small(a.thread), a.offset) {
                 (Some(block), Some(thread), None) => Value::Linear(Linear { block, thread, offset: None, ..a }),
                 _ => Value::Unknown,
             }
@@ -433,12 +462,15 @@ impl Walk<'_> {
         match (op, a, b) {
             (BinaryOp::Add, Value::Linear(a), Value::Linear(b)) => sum(a, b.block, b.thread, b.offset),
             (BinaryOp::Add, Value::Linear(a), Value::Uniform(b)) | (BinaryOp::Add, Value::Uniform(b), Value::Linear(a)) => {
-                sum(a, 0, 0, Some(b))
+                sum(a, Factor::NONE, 0, Some(b))
             }
             (BinaryOp::Sub, Value::Linear(a), Value::Uniform(b)) => {
-                sum(a, 0, 0, Some(Uniform::Step { ty, step: Step::Unary(UnaryOp::Neg), args: vec![b] }))
+                sum(a, Factor::NONE, 0, Some(Uniform::Step { ty, step: Step::Unary(UnaryOp::Neg), args: vec![b] }))
             }
             (BinaryOp::Mul, Value::Linear(a), Value::Uniform(b)) | (BinaryOp::Mul, Value::Uniform(b), Value::Linear(a)) => {
+                if self.is_threads(&b) && a.block == Factor::Number(1) && a.thread == 0 && a.offset.is_none() {
+                    return Value::Linear(Linear { block: Factor::Threads, ..a });
+                }
                 b.as_bits().map_or(Value::Unknown, |factor| times(a, factor))
             }
             (BinaryOp::Shl, Value::Linear(a), Value::Uniform(b)) => match b.as_bits() {
@@ -446,6 +478,17 @@ impl Walk<'_> {
                 _ => Value::Unknown,
             },
             (op, a, b) => step(ty, Step::Binary(op), [a, b]).map_or(Value::Unknown, Value::Uniform),
+        }
+    }
+
+    /// Whether a value is `blockDim.x`, which is small enough to be itself in all types that are looked at.
+    fn is_threads(&self, value: &Uniform) -> bool {
+        match value {
+            Uniform::Threads => true,
+            Uniform::Step { ty, step: Step::Cast(CastKind::Int), args } => {
+                self.module.types.as_int(*ty).is_some_and(|int| int.bits() >= 32) && args.iter().all(|arg| self.is_threads(arg))
+            }
+            _ => false,
         }
     }
 
@@ -464,7 +507,8 @@ impl Walk<'_> {
             }
             (a, b) => return step(TypeTable::BOOL, Step::Binary(op), [a, b]).map_or(Value::Unknown, Value::Uniform),
         };
-        let numbers_threads = linear.thread == 1 && (self.one || linear.block == u64::from(self.threads));
+        let of_grid = self.threads.map_or(Factor::Threads, |threads| Factor::Number(u64::from(threads)));
+        let numbers_threads = linear.thread == 1 && (self.one || linear.block == of_grid);
         let steps = bound.steps() + linear.offset.as_ref().map_or(0, Uniform::steps);
         if !numbers_threads || steps > MOST_STEPS {
             return Value::Unknown;

@@ -41,11 +41,14 @@ pub struct Obstacle {
     pub span: Span,
 }
 
+/// How many threads a block has in x, y and z; none where the launches say it when they are made.
+pub(super) type Extents = [Option<u32>; 3];
+
 /// What launches of one queue have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub kernel: FunctionId,
-    pub block: [u32; 3],
+    pub block: Extents,
     /// Dynamic shared memory in bytes.
     pub shared: u32,
     pub shape: Shape,
@@ -62,11 +65,11 @@ pub(super) enum Shape {
     One,
 }
 
-/// One child kernel, launched with blocks of one size.
+/// One child kernel, launched with blocks of one size, or of sizes that are not known.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     pub kernel: FunctionId,
-    pub block: [u32; 3],
+    pub block: Extents,
     /// Dynamic shared memory in bytes.
     pub shared: u32,
     pub mode: MergeMode,
@@ -75,6 +78,13 @@ pub(super) struct Queue {
     pub record: Record,
     /// Its first launch.
     pub span: Span,
+}
+
+impl Queue {
+    /// Threads of a block, where that is known.
+    pub(super) fn threads(&self) -> Option<u32> {
+        self.block.iter().copied().try_fold(1u32, |threads, extent| threads.checked_mul(extent?))
+    }
 }
 
 /// What is done.
@@ -93,7 +103,7 @@ pub(super) struct Plan {
 /// The limits of kernels, by the size of their blocks.
 #[derive(Default)]
 struct Limits {
-    found: HashMap<(FunctionId, [u32; 3]), (Shape, Option<Limit>)>,
+    found: HashMap<(FunctionId, Extents), (Shape, Option<Limit>)>,
 }
 
 /// So many bits say which queues have something in them.
@@ -139,8 +149,7 @@ impl Plan {
         if !is_free(launch) {
             return None;
         }
-        let [Some(x), Some(y), Some(z)] = launch.block.each_ref().map(constant) else { return None };
-        let (block, shared) = ([x, y, z], constant(&launch.shared)?);
+        let (block, shared) = (launch.block.each_ref().map(constant), constant(&launch.shared)?);
         let shape = self.limits.shape(launch, block);
         self.placed.get(&(function, Key { kernel: launch.kernel, block, shared, shape })).copied()
     }
@@ -156,14 +165,20 @@ impl Plan {
     ) -> Result<MergeMode, Obstacle> {
         let (block, shared) = configuration(module, facts, launch, span)?;
         place(module, facts, function, span)?;
-        let waits = child(module, facts, launch.kernel, shared, span)?;
-        if !waits {
+        let together = child(module, facts, launch.kernel, shared, span)?;
+        if together.is_none() {
             self.limits.look_for(module, launch.kernel, block);
+        } else if let (Some(span), true) = (together, block.contains(&None)) {
+            let why = "the child's threads work together there, so that the size of its blocks must be a constant";
+            return Err(Obstacle { why: why.to_owned(), span });
         }
         let shape = self.limits.shape(launch, block);
         let key = Key { kernel: launch.kernel, block, shared, shape };
-        let number =
-            if let Some(number) = self.numbers.get(&key) { *number } else { self.add(module, launch, key, waits, span)? };
+        let number = if let Some(number) = self.numbers.get(&key) {
+            *number
+        } else {
+            self.add(module, launch, key, together.is_none(), span)?
+        };
         let Some(queue) = self.queues.get_mut(number) else {
             return Err(Obstacle { why: "it has no queue".to_owned(), span });
         };
@@ -172,7 +187,7 @@ impl Plan {
         Ok(queue.mode)
     }
 
-    fn add(&mut self, module: &mut Module, launch: &Launch, key: Key, waits: bool, span: Span) -> Result<usize, Obstacle> {
+    fn add(&mut self, module: &mut Module, launch: &Launch, key: Key, apart: bool, span: Span) -> Result<usize, Obstacle> {
         if self.queues.len() >= MOST_QUEUES {
             return Err(Obstacle { why: format!("{MOST_QUEUES} kinds of launches are merged already"), span });
         }
@@ -182,10 +197,11 @@ impl Plan {
         }
         let Key { kernel, block, shared, shape } = key;
         let limit = self.limits.of(kernel, block, shape);
-        let threads: u32 = block.iter().product();
-        let packs = !waits && (limit.is_some() || threads < GOOD_BLOCK);
-        let mode = if packs { MergeMode::Threads } else { MergeMode::Blocks };
-        self.queues.push(Queue { kernel, block, shared, mode, limit, record, span });
+        let mut queue = Queue { kernel, block, shared, mode: MergeMode::Blocks, limit, record, span };
+        if apart && (queue.limit.is_some() || queue.threads().is_none_or(|threads| threads < GOOD_BLOCK)) {
+            queue.mode = MergeMode::Threads;
+        }
+        self.queues.push(queue);
         let number = self.queues.len() - 1;
         self.numbers.insert(key, number);
         Ok(number)
@@ -193,7 +209,7 @@ impl Plan {
 }
 
 impl Limits {
-    fn look_for(&mut self, module: &Module, kernel: FunctionId, block: [u32; 3]) {
+    fn look_for(&mut self, module: &Module, kernel: FunctionId, block: Extents) {
         self.found.entry((kernel, block)).or_insert_with(|| {
             let find = |one| Limit::find(module, kernel, block, one);
             match find(false) {
@@ -204,7 +220,7 @@ impl Limits {
     }
 
     /// Which limit a launch can have.
-    fn shape(&self, launch: &Launch, block: [u32; 3]) -> Shape {
+    fn shape(&self, launch: &Launch, block: Extents) -> Shape {
         let is_one = |extents: &[crate::ir::Operand]| extents.iter().all(|extent| constant(extent) == Some(1));
         match self.found.get(&(launch.kernel, block)) {
             Some((Shape::Line, _)) if is_one(&launch.grid[1..]) => Shape::Line,
@@ -213,13 +229,13 @@ impl Limits {
         }
     }
 
-    fn of(&self, kernel: FunctionId, block: [u32; 3], shape: Shape) -> Option<Limit> {
+    fn of(&self, kernel: FunctionId, block: Extents, shape: Shape) -> Option<Limit> {
         self.found.get(&(kernel, block)).filter(|(found, _)| *found == shape).and_then(|(_, limit)| limit.clone())
     }
 }
 
-/// Whether the child can run as a part of another grid, and whether its threads wait for each other or keep an order.
-fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: Span) -> Result<bool, Obstacle> {
+/// Whether the child can run as a part of another grid, and where its threads wait for each other, share something or keep an order.
+fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: Span) -> Result<Option<Span>, Obstacle> {
     let obstacle = |why: &str, span: Span| Obstacle { why: why.to_owned(), span };
     let does = facts.all(kernel);
     if let Some(span) = does.external {
@@ -236,11 +252,11 @@ fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: 
         let span = module.function(kernel).map_or(span, |kernel| kernel.span);
         return Err(obstacle("the child takes all shared memory of its block", span));
     }
-    Ok(does.barrier.or(does.shared).or(does.warp).or(does.ordered).is_some())
+    Ok(does.barrier.or(does.shared).or(does.warp).or(does.ordered))
 }
 
-/// The configuration: the stream has no order, the block's size is known and right.
-fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) -> Result<([u32; 3], u32), Obstacle> {
+/// The configuration: the stream has no order, and what is known of the block's size is right.
+fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) -> Result<(Extents, u32), Obstacle> {
     let obstacle = |why: String| Obstacle { why, span };
     if launch.hints.merge == Some(Merge::Off) {
         return Err(obstacle("`@merge(off)` says so".to_owned()));
@@ -251,22 +267,20 @@ fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) ->
     if !is_fire_and_forget(&launch.stream) {
         return Err(obstacle(ORDERED.to_owned()));
     }
-    let block = launch.block.each_ref().map(constant);
-    let [Some(x), Some(y), Some(z)] = block else {
-        return Err(obstacle("the size of its blocks is not known at compile time".to_owned()));
-    };
     let Some(shared) = constant(&launch.shared) else {
         return Err(obstacle("its dynamic shared memory is not known at compile time".to_owned()));
     };
-    let threads = u64::from(x) * u64::from(y) * u64::from(z);
-    if threads == 0 || threads > u64::from(most_threads(module, launch.kernel)) || z > MOST_THREADS_Z {
+    let block = launch.block.each_ref().map(constant);
+    let threads = block.iter().fold(1u64, |threads, extent| threads.saturating_mul(u64::from(extent.unwrap_or(1))));
+    let deep = block.last().copied().flatten().is_some_and(|z| z > MOST_THREADS_Z);
+    if threads == 0 || threads > u64::from(most_threads(module, launch.kernel)) || deep {
         return Err(obstacle("blocks of this size are refused".to_owned()));
     }
     let defined = module.function(launch.kernel).is_some_and(|kernel| !kernel.blocks.is_empty());
     if !defined || facts.info.is_on_host(launch.kernel) {
         return Err(obstacle("the child is defined elsewhere".to_owned()));
     }
-    Ok(([x, y, z], shared))
+    Ok((block, shared))
 }
 
 /// Where the launch stands: in kernels of this module only.

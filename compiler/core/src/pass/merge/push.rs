@@ -1,6 +1,7 @@
 //! Functions that push a launch, or make it as it is where that cannot be. They are called in the place of launches and never inlined, so
 //! that a kernel which might launch and does not pays for a call that it does not make.
 
+use super::facts::most_threads;
 use super::plan::{MergeMode, Plan, Queue};
 use super::rewrite::Context;
 use super::runtime::{NO_CONTEXT, Runtime};
@@ -14,8 +15,8 @@ use crate::types::{Space, TypeId, TypeTable};
 
 const U32: TypeId = TypeTable::U32;
 
-/// What pushes into one queue. Both take the grid's dimensions and the child's arguments and give what the launch gives; the second takes
-/// the context of its grid before them.
+/// What pushes into one queue. Both take the grid's dimensions, those of a block that are not known, and the child's arguments, and give
+/// what the launch gives; the second takes the context of its grid before them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pusher {
     /// For grids that were launched as they are.
@@ -55,6 +56,10 @@ impl Push<'_> {
         builder.function_mut().inline = Inline::Never;
         let given = merged.then(|| builder.param("context", U32, false, span));
         let grid = ["x", "y", "z"].map(|name| Operand::from(builder.param(name, U32, false, span)));
+        let block = queue.block.map(|known| match known {
+            Some(threads) => Const::u32(threads).into(),
+            None => Operand::from(builder.param("threads", U32, false, span)),
+        });
         let args: Vec<Operand> = types.iter().map(|ty| builder.param("", *ty, false, span).into()).collect();
         let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
         let record = module.types.pointer(Space::Global, queue.record.ty, false);
@@ -63,7 +68,7 @@ impl Push<'_> {
         let success = || Operand::from(Const::bits(TypeTable::CUDA_ERROR, 0));
         let direct = code.block();
         let context = given.map_or(Context::Root, Context::Given);
-        let units = self.units(&mut code, &grid, &args, direct);
+        let units = self.units(module, &mut code, [&grid, &block], &args, direct);
         let context = match context {
             Context::Root => code.call(U32, self.runtime.root_context, Vec::new()),
             Context::Given(local) => local.into(),
@@ -74,7 +79,8 @@ impl Push<'_> {
         code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), direct);
         let record = code.cast(record, CastKind::Pointer, &place);
         let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
-        let fields = unknown.chain(args.iter().cloned().map(Some));
+        let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
+        let fields = unknown.chain(threads.chain(args.iter().cloned()).map(Some));
         for (index, value) in (0u32..).zip(fields).filter_map(|(index, value)| Some((index, value?))) {
             let mut place = Place::deref(record.clone());
             place.path.push(Projection::Field(index));
@@ -82,23 +88,39 @@ impl Push<'_> {
         }
         code.give(Some(success()));
         code.go_on_in(direct);
-        code.launch(queue, grid, args, result);
+        code.launch(queue, [grid, block], args, result);
         code.give(Some(result.into()));
         builder.finish()
     }
 
     /// Units of the launched grid; goes to `direct` where it cannot be pushed, and gives success where nothing is to do.
-    fn units(&self, code: &mut Code<'_>, grid: &[Operand; 3], args: &[Operand], direct: BlockId) -> Operand {
+    fn units(
+        &self,
+        module: &Module,
+        code: &mut Code<'_>,
+        [grid, block]: [&[Operand; 3]; 2],
+        args: &[Operand],
+        direct: BlockId,
+    ) -> Operand {
         let Self { queue, runtime, .. } = *self;
-        let threads: u32 = queue.block.iter().product();
         let zero = Operand::from(Const::u32(0));
+        let threads = match (queue.threads(), runtime.threads_of) {
+            (None, Some(threads_of)) => {
+                let most = Const::u32(most_threads(module, queue.kernel)).into();
+                let threads = code.call(U32, threads_of, block.iter().cloned().chain([most]).collect());
+                code.unless(BinaryOp::Eq, &threads, &zero, direct);
+                threads
+            }
+            (known, _) => Const::u32(known.unwrap_or_default()).into(),
+        };
         let [x, y, z] = grid.clone();
-        let each = if queue.mode == MergeMode::Threads && queue.limit.is_none() { threads } else { 1 };
-        let units = code.call(U32, runtime.units_of, vec![x.clone(), y, z, Const::u32(each).into()]);
+        let each =
+            if queue.mode == MergeMode::Threads && queue.limit.is_none() { threads.clone() } else { Const::u32(1).into() };
+        let units = code.call(U32, runtime.units_of, vec![x.clone(), y, z, each]);
         code.unless(BinaryOp::Eq, &units, &zero, direct);
         let Some(limit) = &queue.limit else { return units };
-        let total = code.binary(U32, BinaryOp::Mul, &units, &Const::u32(threads).into());
-        let units = limit.emit(code, runtime, &x, args, total);
+        let total = code.binary(U32, BinaryOp::Mul, &units, &threads);
+        let units = limit.emit(code, runtime, [&x, &threads], args, total);
         let nothing = code.block();
         code.unless(BinaryOp::Eq, &units, &zero, nothing);
         let rest = code.builder.current();
@@ -125,12 +147,12 @@ impl Code<'_> {
         self.go_on_in(next);
     }
 
-    fn launch(&mut self, queue: &Queue, grid: [Operand; 3], args: Vec<Operand>, result: LocalId) {
+    fn launch(&mut self, queue: &Queue, [grid, block]: [[Operand; 3]; 2], args: Vec<Operand>, result: LocalId) {
         let launch = Launch {
             dst: Some(result),
             kernel: queue.kernel,
             grid,
-            block: queue.block.map(|threads| Const::u32(threads).into()),
+            block,
             shared: Const::u32(queue.shared).into(),
             stream: Const::bits(TypeTable::STREAM, u64::from(STREAM_FIRE_AND_FORGET)).into(),
             args,

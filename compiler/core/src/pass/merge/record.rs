@@ -1,4 +1,4 @@
-//! What is pushed for a launch: its arguments, and of its grid what is not the same for all.
+//! What is pushed for a launch: its arguments, and of its grid and its blocks what is not the same for all.
 
 use super::MergeOptions;
 use super::facts::constant;
@@ -10,7 +10,7 @@ use crate::types::{Field, StructDef, Type, TypeId, TypeTable};
 /// The record of a queue.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
-    /// A structure: the dimensions of the grid, then the arguments.
+    /// A structure: the dimensions of the grid, those of a block that are not known, then the arguments.
     pub ty: TypeId,
     /// By dimension: how many blocks every grid has, where that is known. Fields are there for all of them.
     pub grid: [Option<u32>; 3],
@@ -63,9 +63,10 @@ impl Record {
         let types: Vec<TypeId> =
             module.function(launch.kernel).map(|kernel| kernel.param_types().collect()).unwrap_or_default();
         let name = module.function(launch.kernel).map_or_else(String::new, |kernel| kernel.name.clone());
-        let grid = [TypeTable::U32; 3];
+        let block = launch.block.iter().filter(|extent| constant(extent).is_none()).count();
+        let extents = std::iter::repeat_n(TypeTable::U32, 3 + block);
         let field = |(index, ty): (usize, TypeId)| Field { name: format!("f{index}"), ty, align: 0, span };
-        let fields = grid.into_iter().chain(types).enumerate().map(field).collect();
+        let fields = extents.chain(types).enumerate().map(field).collect();
         let def = StructDef { name: format!("cdpc$merge$record${name}"), fields, align: 0, span };
         let id = module.types.add_struct(def);
         module.types.seal(id);

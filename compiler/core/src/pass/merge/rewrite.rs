@@ -1,6 +1,6 @@
 //! Pushes in the place of launches, and what runs a record.
 
-use super::facts::{Facts, is_fire_and_forget};
+use super::facts::{Facts, constant, is_fire_and_forget};
 use super::plan::{MergeMode, Plan, Queue};
 use super::push::Pushers;
 use super::runtime::Runtime;
@@ -73,7 +73,8 @@ pub(super) fn pushes(plan: &Plan, pushers: &Pushers, id: FunctionId, function: &
         let StatementKind::Launch(launch) = &statement.kind else { continue };
         let Some(queue) = plan.queue(id, launch) else { continue };
         let Some(pusher) = pushers.get(queue) else { continue };
-        let values = launch.grid.iter().chain(&launch.args).cloned();
+        let unknown = launch.block.iter().filter(|extent| constant(extent).is_none());
+        let values = launch.grid.iter().chain(unknown).chain(&launch.args).cloned();
         let (function, args) = match context {
             Context::Root => (pusher.root, values.collect()),
             Context::Given(context) => (pusher.merged, std::iter::once(context.into()).chain(values).collect()),
@@ -120,12 +121,16 @@ fn run(module: &mut Module, queue: &Queue, declared: &Function, variant: Functio
         });
     }
     let types: Vec<TypeId> = module.function(queue.kernel).map(|kernel| kernel.param_types().collect()).unwrap_or_default();
-    let mut args: Vec<Operand> = (3u32..).zip(types).map(|(index, ty)| field(&mut code, index, ty)).collect();
-    let block_size = queue.block.map(|threads| Operand::from(Const::u32(threads)));
+    let mut fields = 3u32..;
+    let block_size = queue.block.map(|known| match known {
+        Some(threads) => Const::u32(threads).into(),
+        None => field(&mut code, fields.next().unwrap_or_default(), U32),
+    });
+    let mut args: Vec<Operand> = fields.zip(types).map(|(index, ty)| field(&mut code, index, ty)).collect();
     let (block, thread) = match queue.mode {
         MergeMode::Blocks => (unit, None),
         MergeMode::Threads => {
-            let threads = Const::u32(queue.block.iter().product()).into();
+            let threads = code.product(&block_size);
             let block = code.binary(U32, BinaryOp::Div, &unit, &threads);
             (block, Some(code.binary(U32, BinaryOp::Rem, &unit, &threads)))
         }
@@ -149,6 +154,16 @@ fn run(module: &mut Module, queue: &Queue, declared: &Function, variant: Functio
 }
 
 impl Code<'_> {
+    fn product(&mut self, extents: &[Operand]) -> Operand {
+        let one = Operand::from(Const::u32(1));
+        extents.iter().fold(one, |product, extent| match (constant(&product), constant(extent)) {
+            (Some(a), Some(b)) => Const::u32(a.wrapping_mul(b)).into(),
+            (Some(1), None) => extent.clone(),
+            (None, Some(1)) => product,
+            _ => self.binary(U32, BinaryOp::Mul, &product, extent),
+        })
+    }
+
     /// x, y and z of the place with this number.
     fn split(&mut self, number: Operand, size: &[Operand]) -> Vec<Operand> {
         let is_one = |operand: &Operand| operand.as_bits() == Some(1);

@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 const COMMON: &str = include_str!("runtime.cdp");
 const BLOCKS: &str = include_str!("blocks.cdp");
 const RESERVE: &str = include_str!("reserve.cdp");
+const SIZES: &str = include_str!("sizes.cdp");
 const THREADS: &str = include_str!("threads.cdp");
 
 /// Threads of the blocks in which children are laid side by side.
@@ -38,6 +39,8 @@ pub(super) struct Runtime {
     pub reserve: Vec<FunctionId>,
     /// `fn(x: u32, y: u32, z: u32, each: u32) -> u32`
     pub units_of: FunctionId,
+    /// `fn(x: u32, y: u32, z: u32, most: u32) -> u32`, where blocks have sizes that are not known
+    pub threads_of: Option<FunctionId>,
     /// `fn(offset: i64, bound: i64, most: i64, inclusive: bool, total: u32) -> u32`
     pub below: FunctionId,
     /// `fn() -> u32`
@@ -71,6 +74,7 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
         runs,
         reserve: (0..plan.queues.len()).map(|queue| name(&format!("reserve_{queue}"))).collect::<Option<_>>()?,
         units_of: name("units_of")?,
+        threads_of: name("threads_in"),
         below: name("below")?,
         root_context: name("root_context")?,
         before_tail: name("before_tail")?,
@@ -139,6 +143,9 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     choose(&mut text, "pushes", "bool", &children(&pushes));
     choose(&mut text, "has_tails", "bool", &children(&tails));
     text.push_str(COMMON);
+    if plan.queues.iter().any(|queue| queue.threads().is_none()) {
+        text.push_str(SIZES);
+    }
     let _ = writeln!(text, "fn start_grid(queue: u32, blocks: u32, tail: bool, work: Work) -> cudaError_t {{");
     let _ = writeln!(text, "let stream = if tail {{ cudaStreamTailLaunch }} else {{ cudaStreamFireAndForget }};");
     let _ = writeln!(text, "var error = cudaSuccess;\nswitch queue {{");
@@ -174,16 +181,16 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
 
 /// Units of every grid in a queue, where they are known.
 fn size(queue: &super::plan::Queue) -> Option<u32> {
-    let threads: u32 = if queue.mode == MergeMode::Threads { queue.block.iter().product() } else { 1 };
+    let threads = if queue.mode == MergeMode::Threads { queue.threads() } else { Some(1) };
     let extents = queue.record.grid.iter().copied();
-    let units = extents.chain([Some(threads)]).try_fold(1u32, |units, extent| units.checked_mul(extent?))?;
+    let units = extents.chain([threads]).try_fold(1u32, |units, extent| units.checked_mul(extent?))?;
     (queue.limit.is_none() && (1..=MOST_UNITS).contains(&units)).then_some(units)
 }
 
 /// Threads of a merged grid's blocks.
 fn threads_of_block(queue: &super::plan::Queue) -> [u32; 3] {
     match queue.mode {
-        MergeMode::Blocks => queue.block,
+        MergeMode::Blocks => queue.block.map(Option::unwrap_or_default),
         MergeMode::Threads => [FULL_BLOCK, 1, 1],
     }
 }

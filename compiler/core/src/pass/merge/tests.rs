@@ -68,7 +68,7 @@ fn what_is_merged_and_what_stands_in_the_way() {
     assert_eq!(results(&helper), [Err("__clusterRelativeBlockRank()".to_owned())]);
     let null = "c<<<n, 128>>>(x)";
     assert_eq!(launch("", &format!("{null};")), [Err(null.to_owned())]);
-    let dynamic = "c<<<1, n, 0, cudaStreamFireAndForget>>>(x)";
+    let dynamic = "c<<<1, n, n, cudaStreamFireAndForget>>>(x)";
     assert_eq!(launch("", &format!("{dynamic};")), [Err(dynamic.to_owned())]);
     assert_eq!(launch("", "@merge(grid) c<<<n, 128>>>(x);"), [Ok(MergeMode::Blocks)]);
     assert_eq!(
@@ -78,6 +78,70 @@ fn what_is_merged_and_what_stands_in_the_way() {
     let tail = "c<<<n, 128, 0, cudaStreamTailLaunch>>>(x)";
     assert_eq!(launch("", &format!("@merge(grid) {tail};")), [Err(tail.to_owned())]);
     assert_eq!(launch("shared all: [i32; 12288]; all[0] = 1;", forget), [Err("c".to_owned())]);
+}
+
+#[test]
+fn blocks_whose_size_is_not_known_are_laid_side_by_side() {
+    let launch = |child: &str, block: &str| {
+        results(&format!(
+            "kernel c(x: *global i32) {{ {child} }}
+             kernel p(x: *global i32, n: u32) {{ let k: u32 = 33; c<<<1, {block}, 0, cudaStreamFireAndForget>>>(x); }}"
+        ))
+    };
+    for block in ["n", "dim3(n, n, n)", "dim3(4, n, 64)", "dim3(n, 1024, 1)"] {
+        assert_eq!(launch("x[threadIdx.y] = blockDim.z as i32;", block), [Ok(MergeMode::Threads)], "{block}");
+    }
+    for child in ["__syncthreads()", "__syncwarp()", "c<<<1, 1>>>(x)"] {
+        let found = launch(&format!("x[0] = 1; {child};"), "n");
+        assert_eq!(found[0], Err(child.to_owned()));
+    }
+    assert_eq!(launch("shared t: i32; t = 1;", "n"), [Err("t = 1;".to_owned())]);
+    // whatever n is
+    for block in ["dim3(n, k - 33, 1)", "dim3(1, n, k * 2)", "dim3(32, n, k)"] {
+        let made = format!("c<<<1, {block}, 0, cudaStreamFireAndForget>>>(x)");
+        assert_eq!(launch("x[0] = 1;", block), [Err(made)]);
+    }
+}
+
+#[test]
+fn a_limit_of_blocks_whose_size_is_not_known() {
+    // which of these leaves threads out can be seen by who pushes nothing
+    let has_limit = |child: &str, block: &str| {
+        let mut module = module(&format!(
+            "kernel c(x: *global i32, n: i32) {{ {child} }}
+             kernel p(x: *global i32, n: u32) {{ c<<<n, {block}, 0, cudaStreamFireAndForget>>>(x, n as i32); }}"
+        ));
+        let sites = merge(&mut module, &MergeOptions { inline_below: 0, ..MergeOptions::default() });
+        assert_eq!(sites.iter().map(|site| site.result.clone()).collect::<Vec<_>>(), [Ok(MergeMode::Threads)]);
+        let below = module.functions().find(|(_, function)| function.name == "cdpc$below").map(|(id, _)| id).unwrap();
+        let calls = statements(function(&module, "cdpc$push_0"));
+        calls.iter().any(|statement| matches!(statement, StatementKind::Call { function, .. } if *function == below))
+    };
+    for i in [
+        "(blockIdx.x * blockDim.x + threadIdx.x) as i32",
+        "(threadIdx.x + blockDim.x * blockIdx.x) as i32",
+        "blockIdx.x as i32 * blockDim.x as i32 + threadIdx.x as i32",
+        "(blockIdx.x * blockDim.x + threadIdx.x) as i32 + n / 4",
+    ] {
+        let child = format!("let i = {i}; if i < n {{ x[i] = 1; }}");
+        assert!(has_limit(&child, "n"), "{i}");
+        assert!(has_limit(&child, "dim3(n, 1, 1)"), "{i}");
+        assert!(!has_limit(&child, "dim3(n, n, 1)"), "{i}");
+    }
+    for i in [
+        "(blockIdx.x * 32 + threadIdx.x) as i32",
+        "(blockIdx.x * blockDim.x * blockDim.x + threadIdx.x) as i32",
+        "(blockIdx.x * blockDim.x * 2 + threadIdx.x) as i32",
+        "(2 * blockIdx.x * blockDim.x + threadIdx.x) as i32",
+        "(blockIdx.x * blockDim.x + blockIdx.x + threadIdx.x) as i32",
+        "(blockIdx.x * blockDim.x + blockIdx.x * blockDim.x + threadIdx.x) as i32",
+        "((blockIdx.x + 1) * blockDim.x + threadIdx.x) as i32",
+        "(blockIdx.x * (blockDim.x as u8) as u32 + threadIdx.x) as i32",
+        "(threadIdx.x * blockDim.x + blockIdx.x) as i32",
+        "(blockIdx.x * gridDim.x + threadIdx.x) as i32",
+    ] {
+        assert!(!has_limit(&format!("let i = {i}; if i < n {{ x[i] = 1; }}"), "n"), "{i}");
+    }
 }
 
 #[test]
