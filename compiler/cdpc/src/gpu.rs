@@ -9,7 +9,7 @@ use cdp_core::pass::PRINT_COUNTER;
 use cdp_executor::device::{CudaError, Device, KernelLaunch};
 use cdp_executor::errors::{
     INVALID_CONFIGURATION, INVALID_DEVICE, INVALID_RESOURCE_HANDLE, INVALID_SYMBOL, INVALID_VALUE, MEMORY_ALLOCATION,
-    NO_DEVICE, SUCCESS, UNKNOWN, UNSUPPORTED_LIMIT,
+    NO_DEVICE, NOT_READY, SUCCESS, UNKNOWN, UNSUPPORTED_LIMIT,
 };
 use cdp_executor::occupancy::KernelAttributes;
 use cdp_executor::texture::{self, ArrayShape, CopySide, Region, Sampler};
@@ -133,6 +133,15 @@ impl GpuDevice {
     fn number(&mut self, result: cdp_runtime::Result<()>) -> CudaError {
         match self.value(result) {
             Ok(()) => SUCCESS,
+            Err(number) => number,
+        }
+    }
+
+    /// Whether something is done, as host code sees it.
+    fn done(&mut self, result: cdp_runtime::Result<bool>) -> CudaError {
+        match self.value(result) {
+            Ok(true) => SUCCESS,
+            Ok(false) => NOT_READY,
             Err(number) => number,
         }
     }
@@ -375,6 +384,15 @@ impl Device for GpuDevice {
         self.with_stream(stream, |_, stream| stream.map_or(Ok(()), Stream::synchronize))
     }
 
+    fn stream_query(&mut self, stream: u64) -> CudaError {
+        let result = match (stream, self.streams.get(&stream)) {
+            (0, _) => self.context().is_done(),
+            (_, Some(stream)) => stream.is_done(),
+            (_, None) => return INVALID_RESOURCE_HANDLE,
+        };
+        self.done(result)
+    }
+
     fn stream_wait_event(&mut self, stream: u64, event: u64, flags: u32) -> CudaError {
         if flags != 0 {
             return INVALID_VALUE;
@@ -411,6 +429,12 @@ impl Device for GpuDevice {
         self.number(result)
     }
 
+    fn event_query(&mut self, event: u64) -> CudaError {
+        let Some(event) = self.events.get(&event) else { return INVALID_RESOURCE_HANDLE };
+        let result = event.is_done();
+        self.done(result)
+    }
+
     fn event_elapsed(&mut self, start: u64, end: u64) -> Result<f32, CudaError> {
         let (Some(start), Some(end)) = (self.events.get(&start), self.events.get(&end)) else {
             return Err(INVALID_RESOURCE_HANDLE);
@@ -433,6 +457,11 @@ impl Device for GpuDevice {
         let Ok(number) = u32::try_from(limit) else { return UNSUPPORTED_LIMIT };
         let result = self.context().set_limit_by_number(number, size(value)).map(|_| ());
         self.number(result)
+    }
+
+    fn memory_info(&mut self) -> Result<(u64, u64), CudaError> {
+        let result = self.context().memory_info();
+        self.value(result).map(|(free, total)| (free as u64, total as u64))
     }
 
     fn attribute(&mut self, attribute: i32, device: i32) -> Result<i32, CudaError> {

@@ -191,6 +191,9 @@ pub trait Device {
     /// Waits for a stream.
     fn stream_synchronize(&mut self, stream: u64) -> CudaError;
 
+    /// Success where the stream's work is done, `cudaErrorNotReady` where it is not; asking again and again sees it done at last.
+    fn stream_query(&mut self, stream: u64) -> CudaError;
+
     /// What follows in the stream waits for the event.
     fn stream_wait_event(&mut self, stream: u64, event: u64, flags: u32) -> CudaError;
 
@@ -205,6 +208,9 @@ pub trait Device {
 
     /// Waits for an event.
     fn event_synchronize(&mut self, event: u64) -> CudaError;
+
+    /// As [`Device::stream_query`], for what an event stands for.
+    fn event_query(&mut self, event: u64) -> CudaError;
 
     /// Milliseconds between two events.
     ///
@@ -223,6 +229,12 @@ pub trait Device {
 
     /// Sets a limit.
     fn set_limit(&mut self, limit: i32, value: u64) -> CudaError;
+
+    /// Bytes of memory that are free, and how many there are.
+    ///
+    /// # Errors
+    /// The context's error.
+    fn memory_info(&mut self) -> Result<(u64, u64), CudaError>;
 
     /// An attribute of a device.
     ///

@@ -145,37 +145,38 @@ pub(crate) const PARMS_BYTES: usize = 160;
 /// What of them a copy looks at, first byte and how many: all but the `xsize` of the two pointers, and padding at the end.
 pub(crate) const PARMS_READ: [(usize, usize); 3] = [(0, 48), (56, 56), (120, 36)];
 
-/// Reads a call; `parms` are the 20 words that `cudaMemcpy3DAsync` is given the address of. None for other calls.
+/// Reads a call; `parms` are the 20 words that a copy of slices is given the address of. None for other calls. Those that wait have the
+/// arguments of those that do not, but for the stream.
 pub(crate) fn request(call: RuntimeFn, args: &[Words], parms: &[u64]) -> Option<Result<Request, CudaError>> {
     let word = |arg: usize, place: usize| args.get(arg).and_then(|words| words.get(place)).copied().unwrap_or(0);
     let arg = |index: usize| word(index, 0);
     let kind = |index: usize| Some((arg(index) as u32).cast_signed());
     let rows = |start: u64, pitch: u64| Area { start, pitch, slice: 0 };
     Some(match call {
-        RuntimeFn::MemcpyAsync => {
+        RuntimeFn::Memcpy | RuntimeFn::MemcpyAsync => {
             Ok(Request { transfer: Transfer::copy(arg(0), arg(1), arg(2)), kind: kind(3), stream: arg(4) })
         }
-        RuntimeFn::MemsetAsync => {
+        RuntimeFn::Memset | RuntimeFn::MemsetAsync => {
             let transfer = Transfer::fill(arg(0), arg(1) as u8, arg(2));
             Ok(Request { transfer, kind: None, stream: arg(3) })
         }
-        RuntimeFn::Memcpy2DAsync => {
+        RuntimeFn::Memcpy2D | RuntimeFn::Memcpy2DAsync => {
             let (to, from, width, height) = (rows(arg(0), arg(1)), rows(arg(2), arg(3)), arg(4), arg(5));
             let transfer = Transfer { to, from: Source::Area(from), width, height, depth: 1 };
             checked(Request { transfer, kind: kind(6), stream: arg(7) })
         }
-        RuntimeFn::Memset2DAsync => {
+        RuntimeFn::Memset2D | RuntimeFn::Memset2DAsync => {
             let to = rows(arg(0), arg(1));
             let transfer = Transfer { to, from: Source::Value(arg(2) as u8), width: arg(3), height: arg(4), depth: 1 };
             checked(Request { transfer, kind: None, stream: arg(5) })
         }
-        RuntimeFn::Memset3DAsync => {
+        RuntimeFn::Memset3D | RuntimeFn::Memset3DAsync => {
             let to = Area { start: word(0, 0), pitch: word(0, 1), slice: word(0, 1).wrapping_mul(word(0, 3)) };
             let (width, height, depth) = (word(2, 0), word(2, 1), word(2, 2));
             let transfer = Transfer { to, from: Source::Value(arg(1) as u8), width, height, depth };
             checked(Request { transfer, kind: None, stream: arg(3) })
         }
-        RuntimeFn::Memcpy3DAsync => memcpy_3d(parms, arg(1)),
+        RuntimeFn::Memcpy3D | RuntimeFn::Memcpy3DAsync => memcpy_3d(parms, arg(1)),
         _ => return None,
     })
 }

@@ -42,6 +42,16 @@ impl Context {
         Ok(Stream { context: self.clone(), raw })
     }
 
+    /// Whether all work in the NULL stream is done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceFault`] when a kernel died.
+    pub fn is_done(&self) -> Result<bool> {
+        self.bind()?;
+        // SAFETY: the null handle is the NULL stream.
+        done("cuStreamQuery", unsafe { sys::cuStreamQuery(raw(None)) })
+    }
+
     /// A new event that can measure time.
     ///
     /// # Errors

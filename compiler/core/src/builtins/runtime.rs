@@ -189,6 +189,18 @@ runtime! {
     Assume "__builtin_assume" Both (BOOL) -> VOID "says that a condition holds, for the optimiser";
     Unreachable "__builtin_unreachable" Both () -> VOID "says that control does not come here";
     // host only
+    StreamCreate "cudaStreamCreate" Host (OUT_STREAM) -> CUDA_ERROR "makes a stream that waits for the NULL stream, and the NULL stream for it";
+    StreamQuery "cudaStreamQuery" Host (STREAM) -> CUDA_ERROR "whether all work in the stream is done; `cudaErrorNotReady` where it is not";
+    EventCreate "cudaEventCreate" Host (OUT_EVENT) -> CUDA_ERROR "makes an event that measures time";
+    EventQuery "cudaEventQuery" Host (EVENT) -> CUDA_ERROR "whether what the event stands for is done; `cudaErrorNotReady` where it is not";
+    MemGetInfo "cudaMemGetInfo" Host (OUT_U64, OUT_U64) -> CUDA_ERROR "bytes of device memory: how many are free, how many there are";
+    MallocPitch "cudaMallocPitch" Host (OutPointer, OUT_U64, Size, Size) -> CUDA_ERROR "device memory for rows of a width in bytes, so many; the pitch from one row to the next is written, too";
+    Memcpy "cudaMemcpy" Host (Address, ConstAddress, Size, COPY_KIND) -> CUDA_ERROR "copies bytes in the NULL stream, and waits";
+    Memcpy2D "cudaMemcpy2D" Host (Address, Size, ConstAddress, Size, Size, Size, COPY_KIND) -> CUDA_ERROR "copies rows of a width in bytes in the NULL stream, and waits; each side has its pitch";
+    Memcpy3D "cudaMemcpy3D" Host (PARMS_3D) -> CUDA_ERROR "copies slices of rows in the NULL stream, and waits";
+    Memset "cudaMemset" Host (Address, I32, Size) -> CUDA_ERROR "fills bytes in the NULL stream";
+    Memset2D "cudaMemset2D" Host (Address, Size, I32, Size, Size) -> CUDA_ERROR "fills rows in the NULL stream: pitch, value, width in bytes, height";
+    Memset3D "cudaMemset3D" Host (PITCHED, I32, EXTENT) -> CUDA_ERROR "fills slices of rows in the NULL stream";
     DeviceSetLimit "cudaDeviceSetLimit" Host (LIMIT, U64) -> CUDA_ERROR "sets a limit; the launch pool's before the first kernel runs";
     DeviceReset "cudaDeviceReset" Host () -> CUDA_ERROR "waits and gives everything back";
     StreamSynchronize "cudaStreamSynchronize" Host (STREAM) -> CUDA_ERROR "waits for a stream";

@@ -129,7 +129,7 @@ codes! {
     E0408 "device streams need cudaStreamNonBlocking";
     E0409 "device events need cudaEventDisableTiming";
     E0410 "events do not work on the tail and fire-and-forget streams";
-    E0411 "call does not exist in device code";
+    E0411 "call does not exist here";
     E0412 "streams and events belong to the grid that made them";
     E0413 "launch interface cannot serve this stream";
     E0414 "CDP1 has no such stream";

@@ -34,26 +34,6 @@ const MAKERS: &[(&str, Predeclared)] = &[
     ("make_cudaPitchedPtr", Predeclared::PitchedPtr),
 ];
 
-/// CUDA calls that device code has not, and why (guide 4.18.4.2.3, 4.18.4.2.4, 5.6.4.6).
-const MISSING_ON_DEVICE: &[(&str, &str)] = &[
-    ("cudaSetDevice", "device code works on the device that it runs on"),
-    ("cudaGetDeviceProperties", "ask for one attribute at a time: `cudaDeviceGetAttribute`"),
-    ("cudaStreamQuery", "device streams cannot be asked or waited for: order work with events, read results in a tail launch"),
-    ("cudaEventQuery", "device events cannot be asked or waited for: order streams with `cudaStreamWaitEvent`"),
-    ("cudaStreamCreate", "device streams are made with `cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)`"),
-    ("cudaEventCreate", "device events are made with `cudaEventCreateWithFlags(&e, cudaEventDisableTiming)`"),
-    ("cudaMemcpy", "there is no waiting copy; copy with `cudaMemcpyAsync` or a kernel"),
-    ("cudaMemcpy2D", "there is no waiting copy; copy with `cudaMemcpy2DAsync`"),
-    ("cudaMemcpy3D", "there is no waiting copy; copy with `cudaMemcpy3DAsync`"),
-    ("cudaMemset", "there is no waiting fill; fill with `cudaMemsetAsync`"),
-    ("cudaMemset2D", "there is no waiting fill; fill with `cudaMemset2DAsync`"),
-    ("cudaMemset3D", "there is no waiting fill; fill with `cudaMemset3DAsync`"),
-    ("cudaDeviceSetCacheConfig", "only the host sets the configuration"),
-    ("cudaLaunchKernel", "launch with `kernel<<<grid, block>>>(…)`"),
-    ("cudaLaunchCooperativeKernel", "cooperative launches cannot be made by device code"),
-    ("cudaGraphLaunch", "device graphs cannot be mixed with device launches"),
-];
-
 /// Every name that is called, for suggestions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let intrinsics = Intrinsic::ALL.iter().map(|i| i.name());
@@ -156,9 +136,9 @@ impl Body<'_, '_> {
             let ty = self.checker.types.predeclared(*structure);
             return Some(self.construct(ty, args, span));
         }
-        if let Some((_, why)) = MISSING_ON_DEVICE.iter().find(|(missing, _)| *missing == name) {
+        if let Some(instead) = super::missing::instead_of(name) {
             let message = format!("`{name}` does not exist here");
-            self.report(Diagnostic::new(Code::E0411, path.span, message).help(*why).note("CUDA programming guide 5.6.4.6"));
+            self.report(Diagnostic::new(Code::E0411, path.span, message).help(instead));
             return Some(self.skip_args(args, span));
         }
         None

@@ -147,9 +147,14 @@ impl Body<'_, '_> {
         poison(span)
     }
 
-    /// An expression of any integer type, extended with what a message says it is for.
+    /// An expression of any integer type, extended with what a message says it is for. A literal is as wide as it must be.
     pub(crate) fn integer(&mut self, expr: &ast::Expr, what: &str) -> Option<Expr> {
-        let typed = self.expr(expr, None);
+        let expect = match expr.without_parens().kind {
+            ast::ExprKind::Int { value, suffix: None } if i64::try_from(value).is_err() => Some(TypeTable::U64),
+            ast::ExprKind::Int { value, suffix: None } if i32::try_from(value).is_err() => Some(TypeTable::I64),
+            _ => None,
+        };
+        let typed = self.expr(expr, expect);
         if is_poison(&typed) {
             return None;
         }

@@ -33,6 +33,7 @@ mod hints;
 mod intrinsic;
 mod items;
 mod launch;
+mod missing;
 mod named;
 mod runtime;
 mod sides;

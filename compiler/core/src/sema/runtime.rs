@@ -82,36 +82,17 @@ impl Body<'_, '_> {
                     .note("CUDA programming guide 4.18.4.2.2, 4.18.4.2.3");
                 self.wrong_on(SidePlace::Device, diagnostic);
             }
-            RuntimeFn::EventElapsedTime => self.missing_on_device(
-                name,
-                span,
-                "device events measure nothing; read `globaltimer()` or `clock64()`",
-                "4.18.4.2.2",
-            ),
-            RuntimeFn::DeviceSetLimit => {
-                self.missing_on_device(name, span, "limits are set by the host before it launches", "5.6.4.2.1");
-            }
-            RuntimeFn::DeviceReset => {
-                self.missing_on_device(name, span, "only the host gives a device back", "4.18.4.2.4");
-            }
-            _ if call.is_about_textures() => {
-                let help =
-                    "make it on the host, and pass the texture or surface object to the kernel: it may go on to children";
-                self.missing_on_device(name, span, help, "5.6.4.2.2.1.2");
-            }
-            _ => match call.side() {
-                Side::Host => self.needs_host(span, name),
-                Side::Device => self.needs_device(span, name),
-                Side::Both | Side::Internal => {}
+            _ => match (super::missing::on_the_device(call, self.checker.options.cdp), call.side()) {
+                (Some((help, section)), _) => {
+                    let message = format!("`{name}` does not exist in device code");
+                    let diagnostic = Diagnostic::new(Code::E0411, span, message).help(help);
+                    self.wrong_on(SidePlace::Device, diagnostic.note(format!("CUDA programming guide {section}")));
+                }
+                (None, Side::Host) => self.needs_host(span, name),
+                (None, Side::Device) => self.needs_device(span, name),
+                (None, Side::Both | Side::Internal) => {}
             },
         }
-    }
-
-    fn missing_on_device(&mut self, name: &str, span: Span, help: &str, section: &str) {
-        let diagnostic = Diagnostic::new(Code::E0411, span, format!("`{name}` does not exist in device code"))
-            .help(help)
-            .note(format!("CUDA programming guide {section}"));
-        self.wrong_on(SidePlace::Device, diagnostic);
     }
 
     fn runtime_arg(&mut self, param: RuntimeParam, arg: &ast::Arg) -> Expr {

@@ -62,7 +62,7 @@ impl Memory {
     /// A piece, whose bytes are zero but do not count as written where `unwritten` says so; none when there is no room.
     pub(super) fn allocate(&mut self, mut info: Allocation, heap: bool, unwritten: bool) -> Option<u64> {
         let size = usize::try_from(info.size).ok()?;
-        if info.size > self.capacity.saturating_sub(self.used) {
+        if info.size > self.free_bytes() {
             return None;
         }
         let bytes = vec![0; size];
@@ -90,6 +90,11 @@ impl Memory {
     /// How many bytes there may be.
     pub(super) const fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    /// Bytes that may still be allocated.
+    pub(super) const fn free_bytes(&self) -> u64 {
+        self.capacity.saturating_sub(self.used)
     }
 
     /// Bytes in use by the heap.

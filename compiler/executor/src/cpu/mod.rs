@@ -43,7 +43,7 @@ use cdp_core::builtins::Cdp;
 use cdp_core::diag::Diagnostic;
 use cdp_core::ir::FunctionKind;
 use cdp_core::source::Span;
-use graph::{Graph, Grid, Work};
+use graph::{Frontier, Graph, Grid, Work};
 use machine::Machine;
 pub use schedule::Schedule;
 use std::sync::Arc;
@@ -141,6 +141,18 @@ impl CpuDevice {
             0
         } else {
             limits::INVALID_RESOURCE_HANDLE
+        }
+    }
+
+    /// What a question about work gives: that it is not done, for which it is done before the next question.
+    fn query(&mut self, mut work: Frontier) -> CudaError {
+        self.machine.graph.prune(&mut work);
+        if self.machine.graph.ended_at(&work).is_some() {
+            return 0;
+        }
+        match self.machine.run() {
+            0 => NOT_READY,
+            error => error,
         }
     }
 
@@ -477,6 +489,16 @@ impl Device for CpuDevice {
         if error == 0 { self.machine.run() } else { error }
     }
 
+    fn stream_query(&mut self, stream: u64) -> CudaError {
+        match self.check_stream(stream) {
+            0 => {
+                let work = self.machine.streams.work(stream, &self.machine.graph);
+                self.query(work)
+            }
+            error => error,
+        }
+    }
+
     fn stream_wait_event(&mut self, stream: u64, event: u64, flags: u32) -> CudaError {
         let error = if flags != 0 { limits::INVALID_VALUE } else { self.check_stream(stream) };
         let error = if error == 0 { self.check_event(event) } else { error };
@@ -528,6 +550,16 @@ impl Device for CpuDevice {
         if error == 0 { self.machine.run() } else { error }
     }
 
+    fn event_query(&mut self, event: u64) -> CudaError {
+        match self.check_event(event) {
+            0 => {
+                let work = self.machine.streams.event(event).map(|event| event.frontier.clone());
+                self.query(work.unwrap_or_default())
+            }
+            error => error,
+        }
+    }
+
     fn event_elapsed(&mut self, start: u64, end: u64) -> Result<f32, CudaError> {
         for event in [start, end] {
             let error = self.check_event(event);
@@ -560,6 +592,11 @@ impl Device for CpuDevice {
 
     fn set_limit(&mut self, limit: i32, value: u64) -> CudaError {
         if self.machine.error != 0 { self.machine.error } else { self.machine.limits.set(limit, value, self.machine.started) }
+    }
+
+    fn memory_info(&mut self) -> Result<(u64, u64), CudaError> {
+        let (free, total) = (self.machine.memory.free_bytes(), self.machine.memory.capacity());
+        if self.machine.error != 0 { Err(self.machine.error) } else { Ok((free, total)) }
     }
 
     fn attribute(&mut self, attribute: i32, device: i32) -> Result<i32, CudaError> {

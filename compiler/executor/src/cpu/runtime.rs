@@ -126,6 +126,18 @@ impl<const TRACK: bool> World<'_, TRACK> {
             | RuntimeFn::CreateSurfaceObject
             | RuntimeFn::DestroySurfaceObject
             | RuntimeFn::DeviceReset
+            | RuntimeFn::StreamCreate
+            | RuntimeFn::StreamQuery
+            | RuntimeFn::EventCreate
+            | RuntimeFn::EventQuery
+            | RuntimeFn::MemGetInfo
+            | RuntimeFn::MallocPitch
+            | RuntimeFn::Memcpy
+            | RuntimeFn::Memcpy2D
+            | RuntimeFn::Memcpy3D
+            | RuntimeFn::Memset
+            | RuntimeFn::Memset2D
+            | RuntimeFn::Memset3D
             | RuntimeFn::StreamSynchronize
             | RuntimeFn::EventSynchronize
             | RuntimeFn::EventElapsedTime

@@ -120,6 +120,16 @@ impl Streams {
         }
     }
 
+    /// The work in a stream that is not forgotten yet; 0 is the host's default stream, which stands for the blocking ones, too.
+    pub(super) fn work(&mut self, handle: u64, graph: &Graph) -> Frontier {
+        if handle == 0 {
+            return self.default_frontier(graph);
+        }
+        let Some(stream) = self.streams.get_mut(&handle) else { return Vec::new() };
+        graph.prune(&mut stream.frontier);
+        stream.frontier.clone()
+    }
+
     /// From now on, the stream's next work waits for this node.
     pub(super) fn advance(&mut self, handle: u64, node: NodeId) {
         if let Some(stream) = self.streams.get_mut(&handle) {

@@ -90,6 +90,9 @@ impl Device for Fake {
     fn stream_synchronize(&mut self, _: u64) -> CudaError {
         0
     }
+    fn stream_query(&mut self, _: u64) -> CudaError {
+        0
+    }
     fn stream_wait_event(&mut self, _: u64, _: u64, _: u32) -> CudaError {
         0
     }
@@ -100,6 +103,9 @@ impl Device for Fake {
         0
     }
     fn event_synchronize(&mut self, _: u64) -> CudaError {
+        0
+    }
+    fn event_query(&mut self, _: u64) -> CudaError {
         0
     }
     fn event_elapsed(&mut self, _: u64, _: u64) -> Result<f32, CudaError> {
@@ -113,6 +119,9 @@ impl Device for Fake {
     }
     fn set_limit(&mut self, _: i32, _: u64) -> CudaError {
         0
+    }
+    fn memory_info(&mut self) -> Result<(u64, u64), CudaError> {
+        Ok((1 << 30, 1 << 31))
     }
     fn attribute(&mut self, _: i32, _: i32) -> Result<i32, CudaError> {
         Ok(32)

@@ -7,7 +7,7 @@ use crate::address::{Region, is_local, region};
 use crate::atomic;
 use crate::code::{Allocate, Atomic, Effect, Launch, RuntimeCall, Slot};
 use crate::device::{CudaError, Device, KernelLaunch};
-use crate::errors::{INVALID_DIRECTION, INVALID_VALUE};
+use crate::errors::{INVALID_DIRECTION, INVALID_VALUE, MEMORY_ALLOCATION, NOT_READY};
 use crate::fault::{Access, Allocation, Fault, FaultKind, Origin, Step};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, Flow, read_bits, write_bits};
@@ -241,7 +241,7 @@ impl<'a> World<'a> {
     fn transfer(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step<CudaError> {
         let args: Vec<Words> = call.args.iter().map(|slot| locals.words(*slot)).collect();
         let mut parms = Vec::new();
-        if call.call == RuntimeFn::Memcpy3DAsync {
+        if matches!(call.call, RuntimeFn::Memcpy3D | RuntimeFn::Memcpy3DAsync) {
             let mut bytes = [0; PARMS_BYTES];
             let address = args.first().and_then(|words| words.first()).copied().unwrap_or(0);
             self.read_whole(address, &mut bytes, &PARMS_READ, locals)?;
@@ -336,6 +336,25 @@ impl<'a> World<'a> {
         Ok(0)
     }
 
+    /// Memory for rows: where to write the address and the pitch, bytes of a row, and how many.
+    fn malloc_pitch(
+        &mut self,
+        locals: &mut Locals<'_>,
+        [out, out_pitch, width, height]: [u64; 4],
+        span: Span,
+    ) -> Step<CudaError> {
+        /// What the pitch is a multiple of: enough for textures (`cudaDevAttrTexturePitchAlignment`), and for whole lines of the caches.
+        const PITCH: u64 = 512;
+        let pitch = width.checked_next_multiple_of(PITCH);
+        let Some((pitch, bytes)) = pitch.and_then(|pitch| Some((pitch, pitch.checked_mul(height)?))) else {
+            return Ok(MEMORY_ALLOCATION);
+        };
+        match self.malloc(locals, out, bytes, span)? {
+            0 => self.write(out_pitch, &pitch.to_le_bytes(), locals).map(|()| 0),
+            error => Ok(error),
+        }
+    }
+
     fn free(&mut self, address: u64, span: Span) -> CudaError {
         if address == 0 {
             return 0;
@@ -406,11 +425,11 @@ impl<'a> World<'a> {
             }
             RuntimeFn::Assume if a != 0 => return Ok(()),
             RuntimeFn::Assume | RuntimeFn::Unreachable => return Err(Box::new(FaultKind::Assumption(call.call.name()))),
-            RuntimeFn::StreamCreateWithFlags => {
+            RuntimeFn::StreamCreate | RuntimeFn::StreamCreateWithFlags => {
                 let made = self.device.stream_create(b as u32);
                 self.handle(locals, a, made, Leak { made: Made::Stream, span, bytes: 0 })?
             }
-            RuntimeFn::EventCreateWithFlags => {
+            RuntimeFn::EventCreate | RuntimeFn::EventCreateWithFlags => {
                 let made = self.device.event_create(b as u32);
                 self.handle(locals, a, made, Leak { made: Made::Event, span, bytes: 0 })?
             }
@@ -448,7 +467,15 @@ impl<'a> World<'a> {
                 let version = self.device.runtime_version().map(i32::to_le_bytes);
                 self.out(locals, a, version)?
             }
+            RuntimeFn::MemGetInfo => match self.device.memory_info() {
+                Ok((free, total)) => {
+                    self.write(a, &free.to_le_bytes(), locals)?;
+                    self.write(b, &total.to_le_bytes(), locals).map(|()| 0)?
+                }
+                Err(error) => error,
+            },
             RuntimeFn::Malloc => self.malloc(locals, a, b, span)?,
+            RuntimeFn::MallocPitch => self.malloc_pitch(locals, [a, b, c, value(locals, 3)], span)?,
             RuntimeFn::Free => self.free(a, span),
             RuntimeFn::EventRecordWithFlags if c != 0 => INVALID_VALUE,
             RuntimeFn::EventRecordWithFlags => self.device.event_record(a, b),
@@ -457,7 +484,14 @@ impl<'a> World<'a> {
             | RuntimeFn::Memcpy3DAsync
             | RuntimeFn::MemsetAsync
             | RuntimeFn::Memset2DAsync
-            | RuntimeFn::Memset3DAsync => self.transfer(call, locals, span)?,
+            | RuntimeFn::Memset3DAsync
+            | RuntimeFn::Memset
+            | RuntimeFn::Memset2D
+            | RuntimeFn::Memset3D => self.transfer(call, locals, span)?,
+            RuntimeFn::Memcpy | RuntimeFn::Memcpy2D | RuntimeFn::Memcpy3D => match self.transfer(call, locals, span)? {
+                0 => self.waiting(|device| device.stream_synchronize(0))?,
+                error => error,
+            },
             RuntimeFn::FuncGetAttributes => {
                 let attributes = self.device.kernel_attributes(self.symbol(b)).map(|attributes| attributes.bytes());
                 self.out(locals, a, attributes)?
@@ -494,6 +528,8 @@ impl<'a> World<'a> {
             RuntimeFn::DeviceSynchronize => self.waiting(|device| device.synchronize())?,
             RuntimeFn::StreamSynchronize => self.waiting(|device| device.stream_synchronize(a))?,
             RuntimeFn::EventSynchronize => self.waiting(|device| device.event_synchronize(a))?,
+            RuntimeFn::StreamQuery => self.waiting(|device| device.stream_query(a))?,
+            RuntimeFn::EventQuery => self.waiting(|device| device.event_query(a))?,
             RuntimeFn::DeviceReset => {
                 let error = self.waiting(|device| device.reset())?;
                 let addresses: Vec<u64> = self.memory.addresses().collect();
@@ -529,7 +565,9 @@ impl<'a> World<'a> {
                 return Err(Box::new(FaultKind::Unsupported(format!("`{}` exists in device code only", call.call.name()))));
             }
         };
-        self.result((call.dst, call.observed), error, span, locals, || format!("`{}`", call.call.name()));
+        // that work goes on is an answer: a program may ask for no other reason than to have it started
+        let answer = matches!(call.call, RuntimeFn::StreamQuery | RuntimeFn::EventQuery) && error == NOT_READY;
+        self.result((call.dst, call.observed || answer), error, span, locals, || format!("`{}`", call.call.name()));
         Ok(())
     }
 }
