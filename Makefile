@@ -64,7 +64,7 @@ bench-irregular: build ## build the benchmarks of launch merging (scripts/bench_
 nightly-layout: setup ## compare 2,000 random kernel signatures with nvcc, clang and the assembler
 	CDPC_LAYOUT_CASES=2000 $(CARGO) test --package cdpc --test layout -- --nocapture
 
-fuzz: build ## look for input that breaks a promise, 5 minutes for each target (FUZZ_SECONDS; needs a nightly compiler)
+fuzz: build ## look for input that breaks a promise, 5 minutes for each target (FUZZ_SECONDS; needs a nightly compiler; FUZZ_KEEP=1 keeps the best inputs)
 	@scripts/fuzz.sh $(BUILT)/release/cdpc
 
 nightly-trees: ## run 1,000 random launch trees in five orders, and 500 without one edge, on the reference executor

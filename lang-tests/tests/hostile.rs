@@ -30,27 +30,6 @@ fn check(input: &str, what: Promise) {
     assert!(kept, "this input, now in {}, breaks a promise:\n{input}", path.display());
 }
 
-/// Inputs that once broke a promise.
-#[test]
-fn found_before() {
-    let promises: [(&str, Promise); 5] = [
-        ("lexer", tokens),
-        ("parser", tree),
-        ("format", format),
-        ("checker", |text| drop(program(text))),
-        ("ir_text", ir_text),
-    ];
-    let mut tried = 0;
-    for (folder, promise) in promises {
-        for entry in std::fs::read_dir(root().join("fuzz/found").join(folder)).into_iter().flatten().flatten() {
-            let text = String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap_or_default()).into_owned();
-            check(&text, promise);
-            tried += 1;
-        }
-    }
-    assert!(tried > 0, "the inputs are missing");
-}
-
 #[test]
 fn sources() {
     let seeds = seeds();

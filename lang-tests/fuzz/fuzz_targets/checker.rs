@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| drop(lang_tests::hostile::program(text)));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| lang_tests::hostile::target::checker(input));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| drop(cdp_runtime::CubinInfo::parse(bytes)));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| lang_tests::hostile::target::cubin(input));

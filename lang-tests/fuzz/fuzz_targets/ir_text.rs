@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| lang_tests::hostile::ir_text(text));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| lang_tests::hostile::target::ir_text(input));

@@ -1,11 +1,12 @@
 //! What must hold for any input whatsoever: no panic, no endless run, places inside the text, and the promises of each phase.
 //!
 //! One function a phase; each panics where its promise is broken, in words that say which. They are run by `tests/hostile.rs` over inputs that
-//! [`mutate`] makes, and by the fuzzer in `fuzz/` over inputs that it finds itself.
+//! [`mutate`] makes, and by the fuzzer in `fuzz/` over inputs that it finds itself; `tests/kept.rs` tries again those that were worth keeping.
 
 #![allow(clippy::panic, reason = "a broken promise is a failed test")]
 
 pub mod mutate;
+pub mod target;
 
 use cdp_core::diag::Diagnostic;
 use cdp_core::diag::render::{HumanOptions, human, json, short};
