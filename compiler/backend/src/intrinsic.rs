@@ -179,6 +179,7 @@ impl<'c> Emit<'_, '_, 'c> {
         };
         let named = |name: &str, args: &[Value<'c>]| self.body.intrinsic_value(name, &[ty], args).map_err(Error::from);
         Ok(match intrinsic {
+            Intrinsic::Packed(op, lanes) => self.packed(op, lanes, args)?,
             Intrinsic::Abs if int.signed() => Some(named("llvm.abs", &[x, bit])?),
             Intrinsic::Abs => Some(x),
             Intrinsic::Min => Some(named(if int.signed() { "llvm.smin" } else { "llvm.umin" }, args)?),

@@ -15,7 +15,8 @@
 //! - `storage`: which locals are registers
 //! - `function`: one function's blocks, statements and terminators
 //! - `place`: addresses, loads, stores, copies
-//! - `value`, `arithmetic`, `cast`, `intrinsic`: pure computations; `rounding`: those that say how they round
+//! - `value`, `arithmetic`, `cast`, `intrinsic`: pure computations; `rounding`: those that say how they round; `packed`: those of several
+//!   numbers in one word
 //! - `call`, `effect`, `print`: calls, atomics and warp operations, `printf` and `assert`
 //! - `header`: the comment that PTX starts with
 
@@ -30,6 +31,7 @@ mod header;
 mod intrinsic;
 mod module;
 mod names;
+mod packed;
 mod place;
 mod print;
 mod reach;

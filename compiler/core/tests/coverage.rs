@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, MemoryScope, PartsFn, Register, RoundedOp, Rounding, RuntimeFn,
-    Side, TextureOp, WarpOp,
+    AtomicOp, BarrierOp, CacheHint, Conversion, Intrinsic, Lanes, MemoryScope, PackedOp, PartsFn, Register, RoundedOp,
+    Rounding, RuntimeFn, Side, TextureOp, WarpOp,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -114,18 +114,21 @@ fn used_in_examples() -> BTreeSet<String> {
     found
 }
 
-/// The names that differ from this one in their rounding alone.
-fn roundings(name: &str) -> Vec<String> {
+/// The names that differ from this one in their rounding alone, or in how many numbers they take from a word.
+fn siblings(name: &str) -> Vec<String> {
+    if let Some((op, _)) = PackedOp::from_name(name) {
+        return [Lanes::Two, Lanes::Four].map(|lanes| op.name(lanes).to_owned()).to_vec();
+    }
     let stem = Rounding::ALL.iter().find_map(|rounding| name.strip_suffix(rounding.suffix())).unwrap_or(name);
     Rounding::ALL.iter().map(|rounding| format!("{stem}{}", rounding.suffix())).collect()
 }
 
-/// What is neither used nor excepted, and what is excepted although it is used. `alike`: of names that differ in their rounding alone, one
+/// What is neither used nor excepted, and what is excepted although it is used. `alike`: of names that are [`siblings`], one
 /// will do.
 fn check(place: &str, used: &BTreeSet<String>, excepted: &[&str], alike: bool, wanted: impl Fn(bool) -> bool) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, on_device) in builtins() {
-        let covered = used.contains(&name) || (alike && roundings(&name).iter().any(|other| used.contains(other)));
+        let covered = used.contains(&name) || (alike && siblings(&name).iter().any(|other| used.contains(other)));
         match excepted.contains(&name.as_str()) {
             true if covered => wrong.push(format!("{place}: `{name}` is used; delete its exception")),
             false if !covered && wanted(on_device) => wrong.push(format!("{place}: `{name}` is missing")),

@@ -9,8 +9,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail where it stands")]
 
 use cdp_core::builtins::{
-    AtomicOp, BarrierOp, CacheHint, Cdp, Conversion, CudaEnum, Domain, Intrinsic, MemoryScope, NamedKind, PartsFn, Register,
-    RoundedOp, Rounding, RuntimeFn, RuntimeParam, Side, TexelChoice, TextureOp, WarpOp, named_constants,
+    AtomicOp, BarrierOp, CacheHint, Cdp, Conversion, CudaEnum, Domain, Intrinsic, Lanes, MemoryScope, NamedKind, PackedOp,
+    PartsFn, Register, RoundedOp, Rounding, RuntimeFn, RuntimeParam, Side, TexelChoice, TextureOp, WarpOp, named_constants,
 };
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::lower::{self, LowerOptions};
@@ -230,6 +230,15 @@ fn rounded() -> String {
     out
 }
 
+fn packed() -> String {
+    let mut out = head(&["halves", "bytes", "arguments", "what it computes of each"]);
+    for op in PackedOp::ALL {
+        let [halves, bytes] = [Lanes::Two, Lanes::Four].map(|lanes| format!("`{}`", op.name(lanes)));
+        row(&mut out, &[&halves, &bytes, &op.arity().to_string(), op.doc()]);
+    }
+    out
+}
+
 fn conversions() -> String {
     let types = TypeTable::new();
     let mut out = head(&["name", "from", "to"]);
@@ -257,7 +266,9 @@ fn registers() -> String {
 
 fn intrinsics() -> String {
     let mut out = head(&["name", "arguments", "types", "what it computes"]);
-    for intrinsic in Intrinsic::ALL.iter().filter(|intrinsic| !matches!(intrinsic, Intrinsic::Rounded(..))) {
+    for intrinsic in
+        Intrinsic::ALL.iter().filter(|intrinsic| !matches!(intrinsic, Intrinsic::Rounded(..) | Intrinsic::Packed(..)))
+    {
         let arity = intrinsic.arity().to_string();
         row(&mut out, &[&format!("`{}`", intrinsic.name()), &arity, &domain(intrinsic.domain()), intrinsic.doc()]);
     }
@@ -461,6 +472,7 @@ fn tables() -> Vec<(&'static str, &'static str, String)> {
         ("language.md", "intrinsics", intrinsics()),
         ("language.md", "parts", parts()),
         ("language.md", "rounded", rounded()),
+        ("language.md", "packed", packed()),
         ("language.md", "conversions", conversions()),
         ("language.md", "barriers", barriers()),
         ("language.md", "hints", hints()),

@@ -5,6 +5,7 @@
 mod arithmetic;
 mod builder;
 mod calls;
+mod lanes;
 mod launches;
 mod memory;
 mod names;

@@ -1,12 +1,13 @@
 //! Pure functions: mathematics through libdevice or PTX instructions, and bit operations.
 
-use super::Rounding;
+use super::{LaneTest, LaneWork, Lanes, Rounding};
 use crate::types::{TypeId, TypeTable};
 
 macro_rules! intrinsics {
     (
         plain { $($variant:ident $name:literal $arity:literal $domain:ident $doc:literal;)* }
         rounded { $($op:ident $single:literal $double:literal $op_arity:literal $op_doc:literal;)* }
+        packed { $($packed:ident $stem:literal $packed_arity:literal $signed:literal $saturates:literal $work:expr, $packed_doc:literal;)* }
     ) => {
         /// A function whose result depends on its arguments alone. The operand types decide the width.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,6 +15,59 @@ macro_rules! intrinsics {
             $(#[doc = $doc] $variant,)*
             /// Arithmetic that says how it rounds, and is never fused with other arithmetic.
             Rounded(RoundedOp, Rounding),
+            /// A function of several numbers in one word.
+            Packed(PackedOp, Lanes),
+        }
+
+        /// A function of packed numbers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum PackedOp {
+            $(#[doc = $packed_doc] $packed,)*
+        }
+
+        impl PackedOp {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$packed,)*];
+
+            /// CUDA's name.
+            #[must_use]
+            pub const fn name(self, lanes: Lanes) -> &'static str {
+                match (self, lanes) {
+                    $((Self::$packed, Lanes::Two) => concat!($stem, "2"), (Self::$packed, Lanes::Four) => concat!($stem, "4"),)*
+                }
+            }
+
+            /// How many words it takes.
+            #[must_use]
+            pub const fn arity(self) -> usize {
+                match self { $(Self::$packed => $packed_arity,)* }
+            }
+
+            /// Whether its numbers are signed.
+            #[must_use]
+            pub const fn signed(self) -> bool {
+                match self { $(Self::$packed => $signed,)* }
+            }
+
+            /// Whether a result that does not fit its lane is the nearest one that does; its low bits otherwise.
+            #[must_use]
+            pub const fn saturates(self) -> bool {
+                match self { $(Self::$packed => $saturates,)* }
+            }
+
+            /// What it does lane by lane.
+            #[must_use]
+            pub const fn work(self) -> LaneWork {
+                use LaneTest::*;
+                use LaneWork::*;
+                match self { $(Self::$packed => $work,)* }
+            }
+
+            /// One line for the reference.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$packed => $packed_doc,)* }
+            }
         }
 
         /// Arithmetic that says how it rounds.
@@ -71,6 +125,7 @@ macro_rules! intrinsics {
                     Self::Rounded(RoundedOp::$op, Rounding::Up),
                     Self::Rounded(RoundedOp::$op, Rounding::Down),
                 )*
+                $(Self::Packed(PackedOp::$packed, Lanes::Two), Self::Packed(PackedOp::$packed, Lanes::Four),)*
             ];
 
             /// The name in source and in the textual IR; of the names for one width each, that for `f32`.
@@ -79,6 +134,7 @@ macro_rules! intrinsics {
                 match self {
                     $(Self::$variant => $name,)*
                     Self::Rounded(op, rounding) => op.single_name(rounding),
+                    Self::Packed(op, lanes) => op.name(lanes),
                 }
             }
 
@@ -88,6 +144,7 @@ macro_rules! intrinsics {
                 match self {
                     $(Self::$variant => $arity,)*
                     $(Self::Rounded(RoundedOp::$op, _) => $op_arity,)*
+                    Self::Packed(op, _) => op.arity(),
                 }
             }
 
@@ -97,6 +154,7 @@ macro_rules! intrinsics {
                 match self {
                     $(Self::$variant => Domain::$domain,)*
                     Self::Rounded(..) => Domain::Float,
+                    Self::Packed(..) => Domain::U32,
                 }
             }
 
@@ -106,6 +164,7 @@ macro_rules! intrinsics {
                 match self {
                     $(Self::$variant => $doc,)*
                     Self::Rounded(op, _) => op.doc(),
+                    Self::Packed(op, _) => op.doc(),
                 }
             }
         }
@@ -272,7 +331,7 @@ intrinsics! {
         Mul24 "__mul24" 2 Word "the low 32 bits of the product of the low 24 bits of each";
         AverageDown "__hadd" 2 Word "(x + y) / 2 without overflow, rounded down";
         AverageUp "__rhadd" 2 Word "(x + y + 1) / 2 without overflow, rounded down";
-        Sad "__sad" 3 Differences "|x - y| + z modulo 2 to the 32nd";
+        Sad "__sad" 3 Differences "the distance of x and y, plus z, modulo 2 to the 32nd";
         Dp4a "__dp4a" 3 Products "the sum of the products of four bytes each, and z";
         Dp2aLow "__dp2a_lo" 3 Products "the sum of the products of x's two halves with y's low two bytes, and z";
         Dp2aHigh "__dp2a_hi" 3 Products "the sum of the products of x's two halves with y's high two bytes, and z";
@@ -305,6 +364,49 @@ intrinsics! {
         Div "__fdiv" "__ddiv" 2 "x / y";
         Reciprocal "__frcp" "__drcp" 1 "1 / x";
         Sqrt "__fsqrt" "__dsqrt" 1 "square root";
+    }
+    packed {
+        VAbs "__vabs" 1 true false Abs, "the absolute value; of the smallest number it is that number";
+        VAbsSs "__vabsss" 1 true true Abs, "the absolute value, saturated";
+        VNeg "__vneg" 1 true false Neg, "-x; of the smallest number it is that number";
+        VNegSs "__vnegss" 1 true true Neg, "-x, saturated";
+        VAdd "__vadd" 2 false false Add, "x + y modulo 2 to the width of a lane";
+        VAddSs "__vaddss" 2 true true Add, "x + y, signed and saturated";
+        VAddUs "__vaddus" 2 false true Add, "x + y, unsigned and saturated";
+        VSub "__vsub" 2 false false Sub, "x - y modulo 2 to the width of a lane";
+        VSubSs "__vsubss" 2 true true Sub, "x - y, signed and saturated";
+        VSubUs "__vsubus" 2 false true Sub, "x - y, unsigned and saturated";
+        VAvgS "__vavgs" 2 true false Average, "(x + y) / 2, signed; halves away from zero";
+        VAvgU "__vavgu" 2 false false Average, "(x + y + 1) / 2, unsigned";
+        VHaddU "__vhaddu" 2 false false AverageDown, "(x + y) / 2, unsigned, rounded down";
+        VAbsDiffS "__vabsdiffs" 2 true false Difference, "the distance of x and y, signed numbers, as an unsigned one";
+        VAbsDiffU "__vabsdiffu" 2 false false Difference, "the distance of x and y, unsigned";
+        VMinS "__vmins" 2 true false Min, "the smaller one, signed";
+        VMinU "__vminu" 2 false false Min, "the smaller one, unsigned";
+        VMaxS "__vmaxs" 2 true false Max, "the larger one, signed";
+        VMaxU "__vmaxu" 2 false false Max, "the larger one, unsigned";
+        VSadS "__vsads" 2 true false Sum, "the sum of the distances of x and y, signed";
+        VSadU "__vsadu" 2 false false Sum, "the sum of the distances of x and y, unsigned";
+        VCmpEq "__vcmpeq" 2 false false Mask(Equal), "all bits of a lane where x = y, none elsewhere";
+        VCmpNe "__vcmpne" 2 false false Mask(NotEqual), "the same for x and y that differ";
+        VCmpLtS "__vcmplts" 2 true false Mask(Less), "the same for x < y, signed";
+        VCmpLtU "__vcmpltu" 2 false false Mask(Less), "the same for x < y, unsigned";
+        VCmpLeS "__vcmples" 2 true false Mask(LessEqual), "the same for x <= y, signed";
+        VCmpLeU "__vcmpleu" 2 false false Mask(LessEqual), "the same for x <= y, unsigned";
+        VCmpGtS "__vcmpgts" 2 true false Mask(Greater), "the same for x > y, signed";
+        VCmpGtU "__vcmpgtu" 2 false false Mask(Greater), "the same for x > y, unsigned";
+        VCmpGeS "__vcmpges" 2 true false Mask(GreaterEqual), "the same for x >= y, signed";
+        VCmpGeU "__vcmpgeu" 2 false false Mask(GreaterEqual), "the same for x >= y, unsigned";
+        VSetEq "__vseteq" 2 false false Set(Equal), "1 in a lane where x = y, 0 elsewhere";
+        VSetNe "__vsetne" 2 false false Set(NotEqual), "the same for x and y that differ";
+        VSetLtS "__vsetlts" 2 true false Set(Less), "the same for x < y, signed";
+        VSetLtU "__vsetltu" 2 false false Set(Less), "the same for x < y, unsigned";
+        VSetLeS "__vsetles" 2 true false Set(LessEqual), "the same for x <= y, signed";
+        VSetLeU "__vsetleu" 2 false false Set(LessEqual), "the same for x <= y, unsigned";
+        VSetGtS "__vsetgts" 2 true false Set(Greater), "the same for x > y, signed";
+        VSetGtU "__vsetgtu" 2 false false Set(Greater), "the same for x > y, unsigned";
+        VSetGeS "__vsetges" 2 true false Set(GreaterEqual), "the same for x >= y, signed";
+        VSetGeU "__vsetgeu" 2 false false Set(GreaterEqual), "the same for x >= y, unsigned";
     }
 }
 
@@ -375,6 +477,17 @@ impl Intrinsic {
             "fmin" => (Self::Min, None),
             "fmax" => (Self::Max, None),
             _ => return None,
+        })
+    }
+}
+
+impl PackedOp {
+    /// The function with this name, and its lanes.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<(Self, Lanes)> {
+        Intrinsic::ALL.iter().find_map(|intrinsic| match *intrinsic {
+            Intrinsic::Packed(op, lanes) if op.name(lanes) == name => Some((op, lanes)),
+            _ => None,
         })
     }
 }

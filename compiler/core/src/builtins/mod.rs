@@ -2,6 +2,7 @@
 //!
 //! - [`Register`]: `threadIdx.x` and its kin.
 //! - [`Intrinsic`]: pure functions of their arguments: mathematics and bit operations.
+//! - `packed`: functions of several numbers in one word.
 //! - `rounding`: arithmetic and conversions that say how they round.
 //! - `parts`: mathematics with several results.
 //! - `sync`: barriers, fences, warp operations and atomics.
@@ -17,6 +18,7 @@ mod cache;
 mod constants;
 mod cuda_enum;
 mod intrinsic;
+mod packed;
 mod parts;
 mod rounding;
 mod runtime;
@@ -29,7 +31,8 @@ pub use constants::{
     named_constant, named_constants,
 };
 pub use cuda_enum::{BOUNDARY_CLAMP, BOUNDARY_TRAP, BOUNDARY_ZERO, CudaEnum};
-pub use intrinsic::{Domain, Intrinsic, RoundedOp};
+pub use intrinsic::{Domain, Intrinsic, PackedOp, RoundedOp};
+pub use packed::{LaneTest, LaneWork, Lanes};
 pub use parts::PartsFn;
 pub use rounding::{Conversion, Rounding};
 pub use runtime::{Cdp, RuntimeFn, RuntimeParam, Side};

@@ -148,6 +148,14 @@ const NOWHERE: &[(&[&str], &str)] = &[
     (&["__prof_trigger"], "leave it out"),
     (&["alloca"], "declare an array: `var room: [f32; 16];`; where its length is known at run time only, `malloc`"),
     (&["__builtin_expect", "__builtin_assume_aligned"], "`__builtin_assume(c)` says what holds"),
+    (
+        &["remquo", "remquof"],
+        "`remainder(x, y)` is what is left; the quotient is `rint((x - remainder(x, y)) / y)` where it is small enough to be exact",
+    ),
+    (
+        &["__isConstant"],
+        "a pointer's type says it: `*constant T`; of generic ones `__isGlobal` is true of constant memory, too",
+    ),
     (&["__isGridConstant"], "parameters are values; no pointer to one can be had"),
     (
         &["__cvta_generic_to_shared", "__cvta_generic_to_global", "__cvta_generic_to_local", "__cvta_generic_to_constant"],

@@ -1,5 +1,6 @@
 //! The builtin functions whose results are exact or correctly rounded.
 
+use super::packed::packed;
 use super::{EvalError, exact, float, round};
 use crate::builtins::{Intrinsic, Rounding};
 use crate::ir::BinaryOp;
@@ -25,6 +26,9 @@ pub fn eval_intrinsic(types: &TypeTable, intrinsic: Intrinsic, of: &[TypeId], ar
     }
     let int = types.as_int(first).ok_or(EvalError::Unsupported)?;
     match args {
+        [x, rest @ ..] if let Intrinsic::Packed(op, lanes) = intrinsic => {
+            Ok(u64::from(packed(op, lanes, *x as u32, rest.first().map_or(0, |y| *y as u32))))
+        }
         [x] => int_one(int, intrinsic, *x),
         [x, y] => int_two(int, intrinsic, *x, *y),
         [x, y, z] => match (intrinsic, of) {

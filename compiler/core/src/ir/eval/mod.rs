@@ -12,6 +12,7 @@
 mod exact;
 mod float;
 mod intrinsic;
+mod packed;
 
 pub use float::{from_int, nan, round, round_decimal};
 pub use intrinsic::eval_intrinsic;
