@@ -53,7 +53,7 @@ pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Outcome, String>
     let module = verified(module)?;
     let mut levels = rules::Levels::new();
     trees.iter().for_each(|tree| levels.read(tree));
-    diagnostics.extend(rules::check(&module, &levels));
+    diagnostics.extend(rules::check(&module, &levels, options.cdp));
     if diagnostics.has_errors() {
         return Ok(Outcome { sources, diagnostics: diagnostics.finish(), module: None });
     }

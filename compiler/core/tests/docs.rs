@@ -90,7 +90,7 @@ fn diagnostics(name: &str, text: &str, cdp: Cdp) -> Vec<Diagnostic> {
         if !found.has_errors() {
             let verified = verify::verify(&module);
             assert!(verified.is_ok(), "{name}: {:?}", verified.err());
-            found.extend(rules::check(&module, &levels));
+            found.extend(rules::check(&module, &levels, cdp));
         }
     }
     found.finish()

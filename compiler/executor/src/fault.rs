@@ -1,6 +1,6 @@
 //! What can go wrong while a program runs, with everything needed to say so.
 
-use cdp_core::builtins::{BarrierOp, cuda_error_name, cuda_error_text};
+use cdp_core::builtins::{BarrierOp, Cdp, cuda_error_name, cuda_error_text};
 use cdp_core::diag::{Code, Diagnostic};
 use cdp_core::source::Span;
 
@@ -305,10 +305,10 @@ impl Fault {
         Self { kind, span, calls: Vec::new(), thread: String::new() }
     }
 
-    /// As a diagnostic.
+    /// As a diagnostic; `cdp` is what device code is compiled for, none for a fault of host code.
     #[must_use]
-    pub fn diagnostic(&self) -> Diagnostic {
-        let mut diagnostic = self.kind.diagnostic(self.span);
+    pub fn diagnostic(&self, cdp: Option<Cdp>) -> Diagnostic {
+        let mut diagnostic = self.kind.diagnostic(self.span, cdp);
         for call in self.calls.iter().take(SHOWN_CALLS) {
             diagnostic = diagnostic.also(*call, "called from here");
         }
@@ -405,7 +405,7 @@ impl FaultKind {
         }
     }
 
-    fn diagnostic(&self, span: Span) -> Diagnostic {
+    fn diagnostic(&self, span: Span, cdp: Option<Cdp>) -> Diagnostic {
         let new = |message: String| Diagnostic::new(self.code(), span, message);
         match self {
             Self::Assert { text, message } => {
@@ -454,7 +454,7 @@ impl FaultKind {
                 .label(format!("{} of {}", was.position(*access), was.describe()))
                 .also(was.span, "made here")
                 .also(*freed, "given back here")
-                .help(FREE_LATER),
+                .help(free_later(cdp)),
             Self::NotOfHeap { access, of, inside: true } => new("an address inside of memory is given back".to_owned())
                 .label(format!("{} of {}", of.position(*access), of.describe()))
                 .also(of.span, "made here")
@@ -554,7 +554,10 @@ impl FaultKind {
             Self::Outside { text, help } => new(text.clone()).label("outside").help(*help),
             Self::Spin => new("this waits for what only another block or grid can do".to_owned())
                 .label("goes round and round, while nothing changes in memory")
-                .help("let a tail launch go on with what a child writes, or end the kernel here and start another")
+                .help(match cdp {
+                    Some(Cdp::Cdp1) => "wait for a child with `cudaDeviceSynchronize()`; for another block, end the kernel here and start another",
+                    _ => "let a tail launch go on with what a child writes, or end the kernel here and start another",
+                })
                 .note("neither blocks of one grid nor a parent and its child need run at the same time (CUDA programming guide, section 4.18.2.4)"),
             Self::Stopped => new("stopped from outside".to_owned()).label("this was running"),
             Self::Unsupported(text) => new(text.clone()),
@@ -564,8 +567,17 @@ impl FaultKind {
 }
 
 /// What to do about memory that is given back too early.
-pub(crate) const FREE_LATER: &str =
-    "give it back where everything that uses it is over: a tail launch comes after all other children of its grid";
+pub(crate) const fn free_later(cdp: Option<Cdp>) -> &'static str {
+    match cdp {
+        None => "give it back behind its last use",
+        Some(Cdp::Cdp1) => {
+            "give it back where everything that uses it is over: wait for children with `cudaDeviceSynchronize()` before"
+        }
+        Some(Cdp::Cdp2) => {
+            "give it back where everything that uses it is over: a tail launch comes after all other children of its grid"
+        }
+    }
+}
 
 const USE_GLOBAL: &str =
     "use `global` memory for what another thread, block or grid is to see: a buffer of the host, or `malloc`";

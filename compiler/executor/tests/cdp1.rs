@@ -141,3 +141,30 @@ fn without_it_the_limit_does_not_exist() {
     assert_eq!(compile(text).run("main", None).output, "215 215");
     assert_eq!(printed(text), "0 0");
 }
+
+/// CDP1 has no tail launches that a report could speak of.
+#[test]
+fn advice_is_of_waiting_and_streams() {
+    let programs = [
+        ("E0740", "cudaDeviceSynchronize()", "if t == 0 { child<<<1, 1>>>(x); x[0] += 1; }"),
+        (
+            "E0740",
+            "cudaDeviceSynchronize()",
+            "var s: cudaStream_t; cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); if t == 0 { child<<<1, 1>>>(x); child<<<1, 1, 0, s>>>(x); } cudaStreamDestroy(s);",
+        ),
+        (
+            "E0728",
+            "cudaDeviceSynchronize()",
+            "if t == 0 { var own: *global i32 = null; if cudaMalloc(&own, 64) != cudaSuccess { return; } child<<<1, 1>>>(own); cudaFree(own); }",
+        ),
+        ("E0743", "cudaDeviceSynchronize()", "if t == 0 { child<<<1, 1>>>(x); while atomicAdd(&x[0], 0) == 0 {} }"),
+    ];
+    for (code, advice, parent) in programs {
+        let compiled = compile(&format!(
+            "{HEAD}kernel child(x: *global i32) {{ atomicExch(x, 0); x[0] = 1; }}\nkernel parent(x: *global i32) {{ let t = threadIdx.x as i32; {parent} }}\nhost fn main() {{ let x = device(i32, 64); parent<<<1, 64>>>(x); cudaDeviceSynchronize(); }}\n"
+        ));
+        let ran = compiled.run_scheduled("main", Some(50_000_000), Schedule::Late, true);
+        assert!(ran.rendering.contains(code) && ran.rendering.contains(advice), "{code}: {}", ran.rendering);
+        assert!(!ran.rendering.to_lowercase().contains("tail"), "{}", ran.rendering);
+    }
+}

@@ -5,8 +5,9 @@ const { LanguageClient } = require("vscode-languageclient/node");
 let client;
 
 exports.activate = async () => {
-  const command = workspace.getConfiguration("cdp").get("compiler") || "cdpc";
-  const server = { command, args: ["lsp", "--stdio"] };
+  const settings = workspace.getConfiguration("cdp");
+  const command = settings.get("compiler") || "cdpc";
+  const server = { command, args: ["lsp", "--stdio", ...settings.get("options", [])] };
   client = new LanguageClient("cdp", "cdp", server, { documentSelector: [{ language: "cdp" }] });
   await client.start();
 };

@@ -8,6 +8,7 @@
 pub mod mutate;
 pub mod target;
 
+use cdp_core::builtins::Cdp;
 use cdp_core::diag::Diagnostic;
 use cdp_core::diag::render::{HumanOptions, human, json, short};
 use cdp_core::ir::{self, Module};
@@ -77,7 +78,7 @@ pub fn program(text: &str) -> Option<Module> {
         reads_back(module);
         let mut levels = rules::Levels::new();
         trees.iter().for_each(|tree| levels.read(tree));
-        found.extend(rules::check(module, &levels));
+        found.extend(rules::check(module, &levels, Cdp::Cdp2));
         let mut lowered = module.clone();
         pass::const_fold(&mut lowered);
         sound(&lowered, "constant folding");
@@ -102,7 +103,7 @@ pub fn ir_text(text: &str) {
     let Ok(module) = ir::parse(text) else { return };
     reads_back(&module);
     if verify::verify(&module).is_ok() {
-        let _ = rules::check(&module, &rules::Levels::new());
+        let _ = rules::check(&module, &rules::Levels::new(), Cdp::Cdp2);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::Result;
 use crate::lsp;
+use crate::options::Meaning;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -9,10 +10,13 @@ pub struct Args {
     /// Talk over standard input and output, which is all there is; editors pass it
     #[arg(long)]
     stdio: bool,
+    /// What programs mean: as for `cdpc check`
+    #[command(flatten)]
+    meaning: Meaning,
 }
 
 /// # Errors
 /// When the editor does not speak the protocol.
-pub fn run(_args: &Args) -> Result<()> {
-    lsp::serve()
+pub fn run(args: &Args) -> Result<()> {
+    lsp::serve(&args.meaning)
 }

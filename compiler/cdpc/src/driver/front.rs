@@ -101,7 +101,7 @@ impl Checked {
         verified(&module, "lowering")?;
         let mut levels = meaning.lints.levels();
         self.trees.iter().for_each(|tree| levels.read(tree));
-        self.found.extend(rules::check(&module, &levels));
+        self.found.extend(rules::check(&module, &levels, meaning.cdp.into()));
         Ok((!self.found.has_errors()).then_some(module))
     }
 }

@@ -18,9 +18,11 @@ use crate::input::{self, Source};
 use crate::options::Meaning;
 
 /// What is open, by address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Documents {
     open: BTreeMap<Url, Document>,
+    /// What all of it means.
+    meaning: Meaning,
 }
 
 #[derive(Debug)]
@@ -43,6 +45,11 @@ pub struct Analysis {
 }
 
 impl Documents {
+    /// None is open yet.
+    pub const fn new(meaning: Meaning) -> Self {
+        Self { open: BTreeMap::new(), meaning }
+    }
+
     /// Opens a text, or gives an open one its new contents.
     pub fn open(&mut self, uri: Url, text: String, version: i32) {
         self.open.insert(uri, Document { text, version });
@@ -66,14 +73,14 @@ impl Documents {
     fn checked(&self, uri: &Url) -> Option<(Checked, Program)> {
         let source = Source { name: name_of(uri), text: self.open.get(uri)?.text.clone() };
         let mut read = |importer: &str, path: &str| self.import(importer, path);
-        Some(Checked::new(source, &Meaning::default(), &mut read))
+        Some(Checked::new(source, &self.meaning, &mut read))
     }
 
     /// The diagnostics of an open text, those that lie in it.
     pub fn diagnostics(&self, uri: &Url) -> Option<Vec<lsp_types::Diagnostic>> {
         let (mut checked, program) = self.checked(uri)?;
         // a fault of the compiler is none of the text
-        if let Ok(Some(module)) = checked.lower(program.clone(), &Meaning::default()) {
+        if let Ok(Some(module)) = checked.lower(program.clone(), &self.meaning) {
             checked.found.extend(driver::at_launches(module));
         }
         let found = std::mem::take(&mut checked.found).finish();

@@ -25,22 +25,23 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::{Failure, Result};
+use crate::options::Meaning;
 use document::Documents;
 
 /// Serves until the editor says that it is done.
 ///
 /// # Errors
 /// When the other side does not speak the protocol, or goes away without saying so.
-pub fn serve() -> Result<()> {
+pub fn serve(meaning: &Meaning) -> Result<()> {
     let (connection, threads) = Connection::stdio();
-    let served = session(&connection);
+    let served = session(&connection, meaning);
     // the writing thread ends when its queue is gone
     drop(connection);
     let joined = threads.join().map_err(|error| Failure::usage(format!("the connection to the editor failed: {error}")));
     served.and(joined)
 }
 
-fn session(connection: &Connection) -> Result<()> {
+fn session(connection: &Connection, meaning: &Meaning) -> Result<()> {
     let broken =
         |error: lsp_server::ProtocolError| Failure::usage(format!("the other side does not speak the protocol: {error}"));
     let (id, params) = connection.initialize_start().map_err(broken)?;
@@ -50,7 +51,7 @@ fn session(connection: &Connection) -> Result<()> {
         "serverInfo": { "name": "cdpc", "version": env!("CARGO_PKG_VERSION") },
     });
     connection.initialize_finish(id, answer).map_err(broken)?;
-    let mut server = Server { connection, documents: Documents::default() };
+    let mut server = Server { connection, documents: Documents::new(meaning.clone()) };
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {

@@ -105,6 +105,11 @@ pub fn finish(output: Output) -> Ran {
     }
 }
 
+/// The option that tells nvcc where the libraries of that toolkit are.
+pub fn libraries() -> String {
+    toolkit().map(|folder| format!("-L{}", folder.join("lib").display())).unwrap_or_default()
+}
+
 /// `.cuda` of this repository; `None` where an installed toolkit is used instead.
 pub fn toolkit() -> Option<PathBuf> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cuda/nvidia/cu13");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::Place;
+use crate::common::{Place, libraries};
 
 const OURS: &str = "\
 extern kernel theirs(x: *global i32);
@@ -85,6 +85,24 @@ fn objects_of_nvcc_are_of_the_same_version() {
     let mixed = place.run_with_toolkit("build --arch=sm_80 tails.cdp old.o -o b.cubin");
     mixed.fails(1, &["E0635", "`old.o` is compiled for CDP1 and `tails.cdp` for CDP2"]);
     assert!(!place.exists("b.cubin"));
+}
+
+#[test]
+fn objects_are_linked_with_those_of_their_version() {
+    let place = place();
+    place.write("k.cdp", "@export kernel theirs(x: *global i32) { x[2] = 1; cudaDeviceSynchronize(); }\n");
+    for file in ["a", "k"] {
+        place.run_with_toolkit(&format!("build -c --cdp=1 --arch=sm_86 {file}.cdp -o {file}.o")).succeeds();
+    }
+    place.run_with_toolkit("build --cdp=1 --arch=sm_86 a.cdp k.o -o a.cubin").succeeds();
+    assert!(place.exists("a.cubin"));
+    // nvcc takes them, with its own
+    place.nvcc(&format!("-arch=sm_86 -dc {OLD} k.cu -o old.o"));
+    place.nvcc(&format!("-arch=sm_86 -dlink a.o old.o -o linked.o {} -lcudadevrt", libraries()));
+    place.write("n.cdp", "kernel other() {}\n@export kernel theirs(x: *global i32) { other<<<1, 1>>>(); }\n");
+    place.run_with_toolkit("build -c --arch=sm_86 n.cdp -o n.o").succeeds();
+    place.run_with_toolkit("build --cdp=1 --arch=sm_86 a.cdp n.o -o c.cubin").fails(1, &["E0635", "CDP1", "CDP2"]);
+    assert!(!place.exists("c.cubin"));
 }
 
 #[test]

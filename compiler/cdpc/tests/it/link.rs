@@ -199,8 +199,7 @@ fn programs_that_are_compiled_by_themselves_link_together() {
         "main.cu",
         "extern \"C\" __global__ void parent(int *, long long, int);\nint main() { parent<<<1, 1>>>(0, 1, 2); }",
     );
-    let libraries = crate::common::toolkit().map(|folder| format!("-L{}", folder.join("lib").display())).unwrap_or_default();
-    place.nvcc(&format!("-arch=sm_90 -rdc=true main.cu a.o b.o {libraries} -lcudadevrt -o main"));
+    place.nvcc(&format!("-arch=sm_90 -rdc=true main.cu a.o b.o {} -lcudadevrt -o main", crate::common::libraries()));
     place.run_with_toolkit("build -c a.cdp -o again.o").succeeds();
     assert_eq!(std::fs::read(place.path("a.o")).ok(), std::fs::read(place.path("again.o")).ok());
 }

@@ -20,8 +20,14 @@ const URI: &str = "file:///nowhere/main.cdp";
 
 impl Editor {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// Whose server has these options.
+    fn with(options: &[&str]) -> Self {
         let mut server = Command::new(env!("CARGO_BIN_EXE_cdpc"))
             .args(["lsp", "--stdio"])
+            .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -316,4 +322,18 @@ fn the_grammar_knows_the_keywords() {
     for keyword in keywords.iter().flat_map(|line| line.split_whitespace()) {
         assert!(words.contains(keyword), "the grammar lacks `{keyword}`");
     }
+}
+
+#[test]
+fn options_say_what_programs_mean() {
+    let program = "kernel child() {}\nkernel parent(x: *global i32) {\n    child<<<1, N>>>();\n    cudaDeviceSynchronize();\n    x[0] = 1;\n}\n";
+    let codes = |editor: &mut Editor| {
+        editor.write(program, 1);
+        let codes: Vec<String> = editor.diagnostics.iter().map(|found| found["code"].as_str().unwrap().to_owned()).collect();
+        codes
+    };
+    let mut plain = Editor::new();
+    assert_eq!(codes(&mut plain), ["E0201", "E0405"]);
+    let mut other = Editor::with(&["--cdp=1", "-D", "N=32", "--allow=warnings"]);
+    assert_eq!(codes(&mut other), [] as [&str; 0]);
 }

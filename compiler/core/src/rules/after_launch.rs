@@ -6,6 +6,7 @@ use crate::analysis::address::Root;
 use crate::analysis::dataflow::Bits;
 use crate::analysis::effects::{Effect, Kind};
 use crate::analysis::outstanding::Start;
+use crate::builtins::Cdp;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::StatementKind;
 use crate::source::Span;
@@ -68,15 +69,24 @@ fn report(facts: &Facts<'_>, body: &Body<'_>, span: Span, own: &Effect, start: &
             .label("the child sees the old value, the new one, or some of both")
             .also(start.span, "launched here")
             .also(child.span, format!("the child {does} it here"))
-            .help("write before the launch, or launch what writes into the same stream, behind the child")
+            .help(match facts.cdp {
+                Cdp::Cdp1 => "write before the launch, or wait for the child first: `cudaDeviceSynchronize()`",
+                Cdp::Cdp2 => "write before the launch, or launch what writes into the same stream, behind the child",
+            })
             .note("after a launch, parent and child that touch the same memory race (R13, guide 4.18.3.1)")
     } else {
         let message = format!("{name} is read while the child that writes it may not have run");
-        Diagnostic::new(Code::W0503, span, message)
+        let diagnostic = Diagnostic::new(Code::W0503, span, message)
             .label("not what the child writes")
             .also(start.span, "launched here")
-            .also(child.span, "the child writes it here")
-            .help("read it in a tail launch: `consume<<<1, 1, 0, cudaStreamTailLaunch>>>(…)`, or on the host")
-            .note("a child's writes are never certain to be visible to its parent's threads (R12, guide 4.18.3.1)")
+            .also(child.span, "the child writes it here");
+        match facts.cdp {
+            Cdp::Cdp1 => diagnostic
+                .help("wait for the child before: `cudaDeviceSynchronize()`, whose result says whether it did; or read it on the host")
+                .note("a child's writes are visible to the thread of its parent that has waited for it, and behind a barrier to the others of its block (R12)"),
+            Cdp::Cdp2 => diagnostic
+                .help("read it in a tail launch: `consume<<<1, 1, 0, cudaStreamTailLaunch>>>(…)`, or on the host")
+                .note("a child's writes are never certain to be visible to its parent's threads (R12, guide 4.18.3.1)"),
+        }
     }
 }

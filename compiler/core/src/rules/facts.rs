@@ -11,13 +11,15 @@ use crate::analysis::provenance::{Parts, Provenance};
 use crate::analysis::uniformity::Uniformity;
 use crate::analysis::values::{Point, ValueId};
 use crate::analysis::{Body, Program};
-use crate::builtins::Register;
+use crate::builtins::{Cdp, Register};
 use crate::ir::{FunctionId, Launch, Module, Operand, Rvalue, StatementKind};
 use crate::source::Span;
 use crate::types::Space;
 
 /// The analyses of a module.
 pub(super) struct Facts<'m> {
+    /// What device code is compiled for: how it can go on with what children write.
+    pub(super) cdp: Cdp,
     pub(super) program: Program<'m>,
     pub(super) uniformity: Uniformity,
     pub(super) provenance: Provenance,
@@ -36,7 +38,7 @@ fn reads_number(kind: &StatementKind) -> bool {
 }
 
 impl<'m> Facts<'m> {
-    pub(super) fn new(module: &'m Module) -> Self {
+    pub(super) fn new(module: &'m Module, cdp: Cdp) -> Self {
         let program = Program::new(module);
         let provenance = Provenance::new(&program);
         let effects = Effects::new(&program, &provenance);
@@ -53,6 +55,7 @@ impl<'m> Facts<'m> {
         let reads_numbers = program.bodies.iter().map(reads).collect();
         let (uniformity, barriers) = (Uniformity::new(&program), Barriers::new(&program));
         Self {
+            cdp,
             program,
             uniformity,
             provenance,

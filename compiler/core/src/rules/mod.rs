@@ -32,6 +32,7 @@ mod visibility;
 pub use levels::{Level, Levels};
 pub use lint::{Lint, all as lints};
 
+use crate::builtins::Cdp;
 use crate::diag::Diagnostics;
 use crate::ir::Module;
 use facts::Facts;
@@ -56,13 +57,13 @@ const RULES: &[Rule] = &[
     visibility::check,
 ];
 
-/// What the rules find in a verified module whose launches are whole.
+/// What the rules find in a verified module whose launches are whole; `cdp` is what it is compiled for.
 #[must_use]
-pub fn check(module: &Module, levels: &Levels) -> Diagnostics {
+pub fn check(module: &Module, levels: &Levels, cdp: Cdp) -> Diagnostics {
     let mut module = module.clone();
     // nothing is said of code that a constant switches off
     crate::pass::simplify(&mut module);
-    let facts = Facts::new(&module);
+    let facts = Facts::new(&module, cdp);
     let mut found = Diagnostics::new();
     for rule in RULES {
         rule(&facts, &mut found);

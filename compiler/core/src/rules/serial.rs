@@ -4,7 +4,7 @@ use super::facts::Facts;
 use crate::analysis::effects::Kind;
 use crate::analysis::guards::Comers;
 use crate::analysis::index::Base;
-use crate::builtins::STREAM_DEFAULT;
+use crate::builtins::{Cdp, STREAM_DEFAULT};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::Merge;
 
@@ -42,7 +42,12 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
         found.push(
             Diagnostic::new(Code::W0404, span, message)
                 .label("the NULL stream keeps the launches of a block in order, and these need none")
-                .help("launch into `cudaStreamFireAndForget`, which waits for nothing: `<<<grid, block, 0, cudaStreamFireAndForget>>>`")
+                .help(match facts.cdp {
+                    Cdp::Cdp1 => "let each thread launch into a stream of its own: `cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)`",
+                    Cdp::Cdp2 => {
+                        "launch into `cudaStreamFireAndForget`, which waits for nothing: `<<<grid, block, 0, cudaStreamFireAndForget>>>`"
+                    }
+                })
                 .note("R6, guide 4.18.2.4"),
         );
     }

@@ -5,6 +5,7 @@ use crate::analysis::Body;
 use crate::analysis::effects::{Effect, Kind};
 use crate::analysis::outstanding::Start;
 use crate::analysis::values::{Point, ValueId};
+use crate::builtins::Cdp;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{BlockId, Rvalue, StatementKind};
 
@@ -29,7 +30,10 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
                 Diagnostic::new(Code::W0408, statement.span, message)
                     .label("read again and again until it changes")
                     .also(start.span, "launched here; it need not start before this grid's threads have ended")
-                    .help("continue in a tail launch: `next<<<1, 256, 0, cudaStreamTailLaunch>>>(…)`")
+                    .help(match facts.cdp {
+                        Cdp::Cdp1 => "wait for the child: `cudaDeviceSynchronize()`, whose result says whether it did",
+                        Cdp::Cdp2 => "continue in a tail launch: `next<<<1, 256, 0, cudaStreamTailLaunch>>>(…)`",
+                    })
                     .note("nothing may rely on a child that runs beside its parent (R2, guide 4.18.2.4)"),
             );
         }

@@ -1,4 +1,5 @@
 use super::{Level, Levels, check};
+use crate::builtins::Cdp;
 use crate::diag::Severity;
 use crate::lower::testing::module;
 use crate::source::SourceMap;
@@ -11,7 +12,7 @@ fn codes(text: &str, levels: impl Fn(&mut Levels)) -> Vec<(&'static str, Severit
     let mut wanted = Levels::new();
     levels(&mut wanted);
     wanted.read(&parse(file, text).0);
-    check(&module(text), &wanted).finish().iter().map(|d| (d.code.id(), d.severity)).collect()
+    check(&module(text), &wanted, Cdp::Cdp2).finish().iter().map(|d| (d.code.id(), d.severity)).collect()
 }
 
 const DIVISION: &str = "kernel k(x: *global i32) { let n = 0; x[0] = x[1] / n; }";
@@ -46,7 +47,7 @@ fn what_a_constant_switches_off_is_not_looked_at() {
 #[test]
 fn the_programs_of_the_suite_can_all_be_looked_at() {
     for (_, module, _) in crate::lower::testing::programs() {
-        let _ = check(&module, &Levels::new());
+        let _ = check(&module, &Levels::new(), Cdp::Cdp2);
     }
 }
 

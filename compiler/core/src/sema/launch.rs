@@ -1,6 +1,7 @@
 //! Launches: what may be launched, configurations, and what may be passed to a child (CUDA programming guide 4.18.4.2.1).
 
 use super::body::{Body, is_poison, poison};
+use crate::builtins::Cdp;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::CastKind;
 use crate::source::Span;
@@ -139,7 +140,12 @@ impl Body<'_, '_> {
             Some(typed) if is_poison(&typed) => typed,
             Some(typed) if typed.ty != TypeTable::STREAM => {
                 let message = format!("the stream of a launch is a `cudaStream_t`, this is `{}`", self.show(typed.ty));
-                let help = "`cudaStreamTailLaunch`, `cudaStreamFireAndForget`, or a stream made by `cudaStreamCreateWithFlags`";
+                let help = match self.checker.options.cdp {
+                    Cdp::Cdp1 => "`cudaStreamDefault`, or a stream made by `cudaStreamCreateWithFlags`",
+                    Cdp::Cdp2 => {
+                        "`cudaStreamTailLaunch`, `cudaStreamFireAndForget`, or a stream made by `cudaStreamCreateWithFlags`"
+                    }
+                };
                 self.report(Diagnostic::new(Code::E0407, expr.span, message).help(help));
                 poison(expr.span)
             }

@@ -379,7 +379,7 @@ impl Machine {
 
     /// A fault of device code: it is reported, the context is spoilt, and nothing later runs (cdp2 rule R18).
     fn fail(&mut self, id: NodeId, fault: &Fault) {
-        let mut diagnostic = self.with_launches(id, fault.diagnostic());
+        let mut diagnostic = self.with_launches(id, fault.diagnostic(Some(self.cdp())));
         let children = self.graph.children(id);
         let endless = matches!(fault.kind, FaultKind::Stopped | FaultKind::Steps(_) | FaultKind::Overflow { .. });
         if endless && self.quiet >= QUIET && children > 0 {
@@ -440,7 +440,7 @@ impl Machine {
         let Some(mut races) = self.races.take() else { return };
         for (fault, id, site) in std::mem::take(&mut self.unwritten) {
             if !races.found.iter().any(|race| race.is_at(site)) {
-                let diagnostic = self.with_launches(id, fault.diagnostic());
+                let diagnostic = self.with_launches(id, fault.diagnostic(Some(self.cdp())));
                 self.diagnostics.push(diagnostic);
             }
         }
@@ -480,7 +480,7 @@ impl Machine {
 
     fn report_unseen(&mut self) {
         for (fault, id, count) in std::mem::take(&mut self.unseen) {
-            let mut diagnostic = self.with_launches(id, fault.diagnostic());
+            let mut diagnostic = self.with_launches(id, fault.diagnostic(Some(self.cdp())));
             if count > 1 {
                 diagnostic = diagnostic.note(format!("this happened {count} times"));
             }

@@ -161,11 +161,11 @@ fn outcome(device: Vec<Diagnostic>, fault: Option<&Fault>, unseen: &[Fault]) -> 
     {
         let failed = fault.kind.is_assertion() && status == Status::Ok;
         status = if failed { Status::Failed } else { Status::RuntimeError };
-        diagnostics.push(fault.diagnostic());
+        diagnostics.push(fault.diagnostic(None));
     }
     for unseen in unseen.iter().filter(|unseen| !follows(unseen)) {
         status = if status == Status::Failed { Status::Failed } else { Status::RuntimeError };
-        diagnostics.push(unseen.diagnostic());
+        diagnostics.push(unseen.diagnostic(None));
     }
     Outcome { status, diagnostics, leaks: Vec::new() }
 }

@@ -4,7 +4,7 @@ use super::shadow::{Kind, Touch};
 use super::{Block, MOST_REPORTED, Now, Races, pair};
 use crate::cpu::graph::{Graph, NodeId};
 use crate::cpu::machine::triple;
-use crate::fault::{Access, Allocation, FREE_LATER, bytes};
+use crate::fault::{Access, Allocation, bytes, free_later};
 use crate::program::Program;
 use cdp_core::builtins::{Cdp, RuntimeFn};
 use cdp_core::diag::{Code, Diagnostic};
@@ -194,9 +194,17 @@ impl Relation {
                 "a child sees what its launching thread did before, not what other threads do: put `__syncthreads()` before the launch",
                 "CUDA programming guide, section 4.18.3.1",
             ),
+            Self::OtherBlock if matches!(cdp, Cdp::Cdp1) => (
+                "blocks of one grid run in any order: let the block that comes last launch, found by `__threadfence()` and an atomic counter",
+                "CUDA programming guide, section 4.18.3.1",
+            ),
             Self::OtherBlock => (
                 "blocks of one grid run in any order: let the block that comes last launch, found by `__threadfence()` and an atomic counter, or launch in a tail",
                 "CUDA programming guide, section 4.18.3.1",
+            ),
+            Self::Apart if matches!(cdp, Cdp::Cdp1) => (
+                "launch both into one stream, order them by an event, or wait for the one before the other is launched: `cudaDeviceSynchronize()`",
+                "CUDA programming guide, section 4.18.2.3",
             ),
             Self::Apart => (
                 "launch both into one stream, or order them by an event or a tail launch",
@@ -257,7 +265,7 @@ impl Race {
                     .label(format!("{} here by {}", self.earlier.kind.done(), who(&self.earlier)))
                     .also(later, format!("given back here by {}, and nothing orders the two", who(&self.later)))
                     .also(was.span, "made here")
-                    .help(FREE_LATER);
+                    .help(free_later(Some(cdp)));
             }
             Subject::Left => {
                 let message = "the shared memory of another block may be gone when it is used";
@@ -273,7 +281,7 @@ impl Race {
             Subject::Event => return self.of_an_event(program, earlier, later, who),
         }
         if self.later.kind == Kind::Cached && self.earlier.node == self.later.node {
-            return self.stale(earlier, later, who, memory);
+            return self.stale(earlier, later, who, memory, cdp);
         }
         let (help, guide) = self.relation.help(cdp);
         let message = format!("{} and {} of the same memory race", self.earlier.kind.noun(), self.later.kind.noun());
@@ -286,11 +294,14 @@ impl Race {
     }
 
     /// A read through the texture cache of what the same grid has written, ordered or not.
-    fn stale(&self, earlier: Span, later: Span, who: impl Fn(&Party) -> String, memory: &str) -> Diagnostic {
+    fn stale(&self, earlier: Span, later: Span, who: impl Fn(&Party) -> String, memory: &str, cdp: Cdp) -> Diagnostic {
         Diagnostic::new(Code::E0747, later, "a texture or surface is read where the same grid has written")
             .label(format!("read here by {}", who(&self.later)))
             .also(earlier, format!("{} here by {}", self.earlier.kind.done(), who(&self.earlier)))
-            .help("read it in another grid: a child that is launched after the write, or a tail launch")
+            .help(match cdp {
+                Cdp::Cdp1 => "read it in another grid: a child that is launched after the write",
+                Cdp::Cdp2 => "read it in another grid: a child that is launched after the write, or a tail launch",
+            })
             .note(format!("{}: {memory}; the caches of textures and surfaces do not follow the writes of the grid that runs (CUDA programming guide, section 4.18.3.4.1)", bytes(self.access.size)))
     }
 
