@@ -151,6 +151,12 @@ pub const CLASSES: &[Class] = &[
     class("signed overflow", "others/signed_overflow", InSight("W0203", "lints/signed_overflow")),
     class("division by zero", "others/division_by_zero", InSight("W0201", "lints/division_by_zero")),
     class("shift by the width or more", "others/shift_by_the_width", InSight("W0202", "lints/shift_too_far")),
+    class("shuffle of a width that does not exist", "others/shuffle_width", InSight("E0242", "types/shuffle_widths")),
+    class(
+        "copy by `memcpy` of bytes without a value",
+        "uninitialised/copied_bytes",
+        Never("which bytes have a value is known when it runs"),
+    ),
     class("`__trap`", "others/trap", Never("whether control comes there is known when it runs")),
     class("promise to the optimiser that does not hold", "others/assumption", Never("what holds is known when it runs")),
     class(

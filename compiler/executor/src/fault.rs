@@ -164,6 +164,13 @@ pub enum FaultKind {
     },
     /// `__trap` was reached.
     Trap,
+    /// A shuffle among so many lanes.
+    Width {
+        /// The shuffle.
+        shuffle: &'static str,
+        /// Its width.
+        width: i32,
+    },
     /// What `__builtin_assume` or `__builtin_unreachable` promised is not so.
     Assumption(&'static str),
     /// A copy's areas have bytes in common.
@@ -396,6 +403,7 @@ impl FaultKind {
             Self::Unsupported(_) => Code::E0735,
             Self::Overlap { .. } => Code::E0737,
             Self::Trap => Code::E0750,
+            Self::Width { .. } => Code::E0751,
             Self::Assumption(_) => Code::E0739,
             Self::Output(_) => Code::E0736,
             Self::NotOfHeap { .. } => Code::E0748,
@@ -530,6 +538,10 @@ impl FaultKind {
             Self::Trap => new("the program ends itself by `__trap`".to_owned())
                 .label("control comes here")
                 .help("an `assert` in its place says why"),
+            Self::Width { shuffle, width } => new(format!("`{shuffle}` with a width of {width}"))
+                .label("what it gives is undefined")
+                .help("the width is a power of two, 1 to 32")
+                .note("CUDA programming guide, \"Warp Shuffle Functions\""),
             Self::Assumption(call @ "__builtin_unreachable") => new(format!("`{call}` is reached"))
                 .label("control comes here")
                 .help("optimised code relies on it: on a GPU anything may happen"),

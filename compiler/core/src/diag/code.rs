@@ -105,6 +105,7 @@ codes! {
     E0234 "host code and device code are mixed up";
     E0240 "accesses would no longer be `volatile`";
     E0241 "a named value of another kind";
+    E0242 "width of a shuffle that is no power of two up to 32";
     E0250 "cluster of too many blocks";
     E0251 "memory that no block of a cluster shares";
     W0201 "division by zero";
@@ -224,6 +225,7 @@ codes! {
     E0748 "memory given back in a way that it cannot be";
     E0749 "barrier of a cluster out of turn";
     E0750 "`__trap` was reached";
+    E0751 "shuffle whose width is no power of two up to 32";
     W0701 "something was never given back";
 }
 

@@ -316,6 +316,14 @@ impl Body<'_, '_> {
         if typed.iter().any(is_poison) {
             return poison(span);
         }
+        if let Some(width) = typed.get(3).filter(|_| op.is_shuffle())
+            && let Some(value) = self.int_value(width).filter(|value| !matches!(value, 1 | 2 | 4 | 8 | 16 | 32))
+        {
+            let message = format!("a shuffle among {value} lanes does not exist");
+            let diagnostic = Diagnostic::new(Code::E0242, width.span, message).help("the width is a power of two, 1 to 32");
+            self.report(diagnostic.note("CUDA programming guide, \"Warp Shuffle Functions\""));
+            return poison(span);
+        }
         if let Some(value) = typed.get(1).filter(|value| !self.warp_works(op, value.ty)) {
             let message = format!("`{}` does not work on `{}`", op.name(), self.show(value.ty));
             let at = value.span;

@@ -569,6 +569,9 @@ impl Block<'_> {
             };
             let Some(members) = members else { continue };
             let group: Vec<&warp::Waiting<'_>> = waiting.iter().filter(|other| members & (1 << other.lane) != 0).collect();
+            if let Some((lane, shuffle, width)) = group.iter().find_map(|me| Some((me.lane, me.name(), me.wrong_width()?))) {
+                return Err(self.fault_of(first + lane, FaultKind::Width { shuffle, width }));
+            }
             for (lane, dst, size, value) in warp::results(&group, members) {
                 if let (Some(thread), Some(dst)) = (self.threads.get_mut(first + lane), dst) {
                     write_bits(thread.locals().slots, size, dst, value);
@@ -597,9 +600,14 @@ impl Block<'_> {
 
     /// A fault of a thread that waits in vain, because others wait at another place.
     fn stuck_beside(&self, index: usize, barrier: &'static str, missing: String, other: Option<Span>) -> Box<Fault> {
+        self.fault_of(index, FaultKind::Barrier { barrier, missing, other })
+    }
+
+    /// A fault of a thread where it stands.
+    fn fault_of(&self, index: usize, kind: FaultKind) -> Box<Fault> {
         let fault = self.threads.get(index).map_or_else(
             || Box::new(Fault::at(FaultKind::Unsupported(String::new()), Span::default())),
-            |thread| thread.fault(self.program, FaultKind::Barrier { barrier, missing, other }),
+            |thread| thread.fault(self.program, kind),
         );
         self.named(index, fault)
     }

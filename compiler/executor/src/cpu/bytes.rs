@@ -3,13 +3,21 @@
 use super::races::Kind;
 use super::world::World;
 use crate::address::{Region, is_local, region};
-use crate::fault::{Access, FaultKind, Step};
+use crate::fault::{Access, FaultKind, Origin, Step};
+use crate::interp::Environment;
 use crate::interp::locals::Locals;
 use cdp_core::builtins::RuntimeFn;
+use cdp_core::source::Span;
 
 impl<const TRACK: bool> World<'_, TRACK> {
     /// The arguments are the target, then the source or the value, then how many bytes.
-    pub(super) fn move_bytes(&mut self, call: RuntimeFn, [to, from, size]: [u64; 3], locals: &mut Locals<'_>) -> Step {
+    pub(super) fn move_bytes(
+        &mut self,
+        call: RuntimeFn,
+        [to, from, size]: [u64; 3],
+        locals: &mut Locals<'_>,
+        span: Span,
+    ) -> Step {
         if size == 0 {
             return Ok(());
         }
@@ -27,10 +35,23 @@ impl<const TRACK: bool> World<'_, TRACK> {
         if !is_local(from) {
             self.track(source, Kind::Read);
         }
+        // what has no value has none in its new place
         if (region(to), region(from)) != (Region::Device, Region::Device) {
-            return self.write(to, &bytes, locals);
+            let missing = if is_local(from) {
+                locals.undefined_at(from, size as usize)
+            } else {
+                self.unwritten(source)?.map(|unwritten| unwritten.bytes)
+            };
+            self.write(to, &bytes, locals)?;
+            return match missing {
+                Some(marks) if is_local(to) => {
+                    locals.mark_at(to, &marks, Origin::copied(span, self.site));
+                    Ok(())
+                }
+                Some(marks) => self.undefine(to, &marks),
+                None => Ok(()),
+            };
         }
-        // within device memory, what was never written stays so
         let target = Access { address: to, size, write: true };
         self.machine.memory.copy(target, source)?;
         self.machine.changes += 1;

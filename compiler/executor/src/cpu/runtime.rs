@@ -42,7 +42,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
             }
             RuntimeFn::DeviceFree => return self.free(a, span),
             RuntimeFn::MemoryCopy | RuntimeFn::MemoryMove | RuntimeFn::MemorySet => {
-                self.move_bytes(call.call, [a, b, c], locals)?;
+                self.move_bytes(call.call, [a, b, c], locals, span)?;
                 if let Some(dst) = call.dst {
                     locals.set_u64(dst, a);
                 }

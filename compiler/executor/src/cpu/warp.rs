@@ -53,6 +53,13 @@ impl<'p> Waiting<'p> {
         matches!(self.effect, Effect::Barrier { .. })
     }
 
+    /// The width of a shuffle, where it is none: the guide knows powers of two up to 32 only.
+    pub(super) fn wrong_width(&self) -> Option<i32> {
+        let [.., width] = self.values;
+        let is_shuffle = self.op().is_some_and(WarpOp::is_shuffle);
+        (is_shuffle && self.given > 2 && !matches!(width, 1 | 2 | 4 | 8 | 16 | 32)).then_some((width as u32).cast_signed())
+    }
+
     pub(super) fn name(&self) -> &'static str {
         self.op().map_or("__syncwarp", WarpOp::name)
     }
@@ -118,7 +125,7 @@ pub(super) fn results(group: &[&Waiting<'_>], members: u32) -> Vec<LaneResult> {
 /// The lane that a shuffle reads (PTX ISA, `shfl.sync`); none for its own.
 fn source_lane(op: WarpOp, me: &Waiting<'_>) -> Option<usize> {
     let [_, by, width] = me.values;
-    let width = if me.given > 2 { (width as u32).clamp(1, 32).next_power_of_two() } else { 32 };
+    let width = if me.given > 2 { width as u32 } else { 32 };
     let lane = me.lane as u32;
     let by = by as u32;
     let first = lane & !(width - 1);

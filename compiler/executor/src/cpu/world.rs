@@ -173,7 +173,7 @@ impl<const TRACK: bool> World<'_, TRACK> {
     }
 
     /// Those of a read's bytes that have no value, if there are any.
-    fn unwritten(&mut self, access: Access) -> Step<Option<Box<Unwritten>>> {
+    pub(super) fn unwritten(&mut self, access: Access) -> Step<Option<Box<Unwritten>>> {
         match region(access.address) {
             Region::Device => self.machine.memory.unwritten(access),
             Region::Shared(number) if number == self.block.number => {
@@ -462,12 +462,15 @@ impl<const TRACK: bool> Environment for World<'_, TRACK> {
 
     fn undefine(&mut self, address: u64, marks: &[bool]) -> Step {
         match region(address) {
-            Region::Device => self.machine.memory.undefine(address, marks),
-            _ => {
-                self.block.written.unset(address & 0xffff_ffff, marks);
-                Ok(())
+            Region::Device => return self.machine.memory.undefine(address, marks),
+            Region::Shared(number) if number != self.block.number => {
+                if let Some(peer) = self.peers.iter_mut().find(|peer| peer.state().number == number) {
+                    peer.state_mut().written.unset(address & 0xffff_ffff, marks);
+                }
             }
+            _ => self.block.written.unset(address & 0xffff_ffff, marks),
         }
+        Ok(())
     }
 
     fn goes_on(&mut self, fault: &Fault, site: u32) -> bool {

@@ -226,8 +226,7 @@ impl<'a> World<'a> {
     /// Bytes that were written just now have no value where they are marked.
     pub(super) fn undefine_any(&mut self, address: u64, marks: &[bool], locals: &mut Locals<'_>, span: Span) -> Step {
         if is_local(address) {
-            let text = "copied here without a value".to_owned();
-            locals.mark_at(address, marks, Origin { span, text, made: None, site: 0 });
+            locals.mark_at(address, marks, Origin::copied(span, 0));
             return Ok(());
         }
         self.undefine(address, marks)

@@ -19,6 +19,13 @@ pub struct Origin {
     pub(crate) site: u32,
 }
 
+impl Origin {
+    /// Of bytes that a call copied at a step.
+    pub(crate) fn copied(span: Span, site: u32) -> Self {
+        Self { span, text: "copied here without a value".to_owned(), made: None, site }
+    }
+}
+
 /// The mark of a byte with a value.
 const DEFINED: u8 = 0;
 /// The mark of a variable that nothing was assigned to.
