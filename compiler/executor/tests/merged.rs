@@ -3,6 +3,7 @@
 
 mod support;
 
+use cdp_core::ir::{Const, ConstValue, Module};
 use cdp_core::pass::{MergeOptions, const_fold, merge_launches, simplify};
 use cdp_core::verify;
 use cdp_executor::{CpuDevice, CpuOptions, HostProgram, Options, Program, Schedule, Status};
@@ -13,19 +14,25 @@ use support::{Compiled, compile};
 /// Bytes for pushed launches: enough for the programs here, and much less than usual.
 const MEMORY: u64 = 1 << 20;
 
-fn merged(text: &str, memory: u64) -> Compiled {
+fn merged(text: &str, memory: u64, prepare: impl Fn(&mut Module)) -> Compiled {
     let compiled = compile(text);
     let mut module = compiled.module.clone();
     const_fold(&mut module);
     simplify(&mut module);
     merge_launches(&mut module, &MergeOptions { memory, ..MergeOptions::default() });
+    prepare(&mut module);
     verify::verify(&module).unwrap_or_else(|errors| panic!("{errors:#?}"));
     Compiled { program: Arc::new(Program::new(&module)), module, ..compiled }
 }
 
 /// Runs `main` merged, under every schedule, looking for races under the first; gives how often each kernel ran then.
 fn grids(text: &str, memory: u64) -> BTreeMap<String, usize> {
-    let compiled = merged(text, memory);
+    prepared(text, memory, |_| {})
+}
+
+/// The same, with other first values of what merged launches run on.
+fn prepared(text: &str, memory: u64, prepare: impl Fn(&mut Module)) -> BTreeMap<String, usize> {
+    let compiled = merged(text, memory, prepare);
     let mut counts = BTreeMap::new();
     for schedule in [Schedule::Late, Schedule::Eager, Schedule::Random { seed: 5 }, Schedule::Random { seed: 6 }] {
         let late = schedule == Schedule::Late;
@@ -137,4 +144,83 @@ fn a_recursion_takes_one_grid_for_each_generation() {
         assert_eq!(count(&counts, "cdpc$merged_0"), 6, "{counts:?}");
         assert_eq!(count(&counts, "node"), 1, "{counts:?}");
     }
+}
+
+const BUCKETS: &str = "
+    kernel child(x: *global u32, at: u32) {
+        for part in 0..2u32 { if threadIdx.x == part { atomicAdd(&x[at], 1); } }
+    }
+    kernel parent(x: *global u32, failed: *global i32) {
+        let t = blockIdx.x * blockDim.x + threadIdx.x;
+        if t % 4 == 3 { return; }
+        @merge(WAY)
+        let e = child<<<1, 2>>>(x, t);
+        if e != cudaSuccess { atomicAdd(failed, 1); return; }
+        x[1000 + t] = 1;
+    }
+    host fn main() {
+        assert(cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount, POOL) == cudaSuccess);
+        let x = device(u32, 2000);
+        let failed = device(i32, 1);
+        for round in 0..ROUNDS { parent<<<40, 4>>>(x, failed); }
+        cudaDeviceSynchronize();
+        assert(failed[0] == 0);
+        for t in 0..160 {
+            let wanted: u32 = if t % 4 == 3 { 0 } else { 2 * ROUNDS };
+            assert(x[t] == wanted, \"%d: %u\", t, x[t]);
+        }
+    }";
+
+fn in_buckets(way: &str, pool: u32, rounds: u32) -> String {
+    let numbers = BUCKETS.replace("POOL", &pool.to_string()).replace("ROUNDS", &rounds.to_string());
+    numbers.replace("WAY", way)
+}
+
+#[test]
+fn a_bucket_takes_one_grid() {
+    let expected = |counts: &BTreeMap<String, usize>, merged: usize| {
+        assert_eq!((count(counts, "parent"), count(counts, "child")), (2, 0), "{counts:?}");
+        assert_eq!(count(counts, "cdpc$drain_root"), 2, "{counts:?}");
+        assert_eq!(count(counts, "cdpc$merged_0"), 2 * merged, "{counts:?}");
+    };
+    expected(&grids(&in_buckets("grid", 2048, 2), MEMORY), 1);
+    expected(&grids(&in_buckets("buckets(9)", 2048, 2), MEMORY), 5);
+    // all blocks in one: the grid's own
+    expected(&grids(&in_buckets("buckets(40)", 2048, 2), MEMORY), 1);
+    expected(&grids(&in_buckets("buckets(65536)", 2048, 2), MEMORY), 1);
+}
+
+/// The global of merged launches with this name, set to what it starts with.
+fn set(module: &mut Module, name: &str, value: ConstValue) {
+    let global = module.globals.iter_mut().find(|global| global.name == name).unwrap();
+    global.init = Some(Const { ty: global.ty, value });
+}
+
+#[test]
+fn buckets_whose_threads_are_not_all_counted_are_done_at_the_end() {
+    // in the first grid there too many have left each of them
+    let counts = prepared(&in_buckets("buckets(9)", 2048, 2), MEMORY, |module| {
+        let part = ConstValue::Aggregate([1000, 0, 0].map(ConstValue::Bits).to_vec());
+        let grid = ConstValue::Aggregate(vec![ConstValue::Bits(5), ConstValue::Aggregate(vec![part; 128])]);
+        set(module, "cdpc$parts", ConstValue::Aggregate(vec![grid; 512]));
+    });
+    assert_eq!(count(&counts, "cdpc$drain_root"), 2, "{counts:?}");
+    assert_eq!((count(&counts, "child"), count(&counts, "cdpc$merged_0")), (0, 10), "{counts:?}");
+}
+
+#[test]
+fn buckets_without_a_context_use_the_grids() {
+    let counts = prepared(&in_buckets("buckets(9)", 2048, 2), MEMORY, |module| {
+        set(module, "cdpc$others", ConstValue::Aggregate([0, 256, 0].map(ConstValue::Bits).to_vec()));
+    });
+    assert_eq!((count(&counts, "child"), count(&counts, "cdpc$merged_0")), (0, 2), "{counts:?}");
+    assert_eq!(count(&counts, "cdpc$drain_root"), 2, "{counts:?}");
+}
+
+/// Late, no place in the launch pool is free again before the parent has ended.
+#[test]
+fn buckets_that_cannot_be_started_are_done_at_the_end() {
+    let counts = grids(&in_buckets("buckets(1)", 32, 1), MEMORY);
+    assert_eq!((count(&counts, "child"), count(&counts, "cdpc$merged_0")), (0, 40), "{counts:?}");
+    assert_eq!(count(&counts, "cdpc$drain_root"), 1, "{counts:?}");
 }

@@ -52,6 +52,8 @@ pub struct Args {
 
 /// Sizes of children in place that are tried.
 const BELOW: [u32; 4] = [33, 129, 513, 2049];
+/// Blocks of buckets that are tried.
+const BUCKETS: [u32; 3] = [16, 128, 1024];
 /// What is not this much faster is not worth an attribute.
 const WORTH: f64 = 0.97;
 /// A try may take so long, and so many times what the program takes as it is: launches that overflow the pool take very long to fail.
@@ -62,18 +64,20 @@ const SLOWER: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Off,
+    Buckets(u32),
     InPlace(u32),
 }
 
 impl Way {
     /// What can be said of a launch that keeps its stream: whether its order may be given up only the author knows.
     fn all() -> impl Iterator<Item = Self> {
-        std::iter::once(Self::Off).chain(BELOW.map(Self::InPlace))
+        std::iter::once(Self::Off).chain(BUCKETS.map(Self::Buckets)).chain(BELOW.map(Self::InPlace))
     }
 
     const fn hints(self) -> LaunchHints {
         match self {
             Self::Off => LaunchHints { merge: Some(Merge::Off), inline_below: None },
+            Self::Buckets(blocks) => LaunchHints { merge: Some(Merge::Buckets(blocks)), inline_below: None },
             Self::InPlace(below) => LaunchHints { merge: None, inline_below: Some(below) },
         }
     }
@@ -81,12 +85,14 @@ impl Way {
     fn attribute(self) -> String {
         match self {
             Self::Off => "@merge(off)".to_owned(),
+            Self::Buckets(blocks) => format!("@merge(buckets({blocks}))"),
             Self::InPlace(below) => format!("@inline_below({below})"),
         }
     }
 }
 
-/// The attribute of one statement, as one process tells another: where the statement starts, `:`, and `off` or a number of threads.
+/// The attribute of one statement, as one process tells another: where the statement starts, `:`, and `off`, a number of threads, or
+/// `buckets` and a number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
     statement: u32,
@@ -97,6 +103,7 @@ impl std::fmt::Display for Said {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.way {
             Way::Off => write!(f, "{}:off", self.statement),
+            Way::Buckets(blocks) => write!(f, "{}:buckets{blocks}", self.statement),
             Way::InPlace(below) => write!(f, "{}:{below}", self.statement),
         }
     }
@@ -107,10 +114,14 @@ impl FromStr for Said {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let parsed = text.split_once(':').and_then(|(statement, way)| {
-            let way = if way == "off" { Way::Off } else { Way::InPlace(way.parse().ok()?) };
+            let way = match way.strip_prefix("buckets") {
+                Some(blocks) => Way::Buckets(blocks.parse().ok()?),
+                None if way == "off" => Way::Off,
+                None => Way::InPlace(way.parse().ok()?),
+            };
             Some(Self { statement: statement.parse().ok()?, way })
         });
-        parsed.ok_or_else(|| "known are `START:off` and `START:THREADS`".to_owned())
+        parsed.ok_or_else(|| "known are `START:off`, `START:bucketsBLOCKS` and `START:THREADS`".to_owned())
     }
 }
 

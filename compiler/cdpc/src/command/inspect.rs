@@ -136,7 +136,12 @@ impl Listing<'_> {
     fn shows(&self, line: u32) -> bool {
         line != 0
             && (self.args.line.is_empty() || self.args.line.contains(&line))
-            && (!self.args.launches || self.launches(line).next().is_some())
+            && (!self.args.launches || self.has_launch(line))
+    }
+
+    /// Of merged launches that go the same way only one is left, in what pushes them.
+    fn has_launch(&self, line: u32) -> bool {
+        self.launches(line).next().is_some() || self.merging.iter().any(|(at, _)| *at == line)
     }
 
     fn launches(&self, line: u32) -> impl Iterator<Item = &LaunchSite> {
@@ -147,8 +152,7 @@ impl Listing<'_> {
 
     fn line(&self, out: &mut String, line: u32, ptx: &Function, machine: Option<&Function>) {
         let source = self.source.get(line as usize - 1).copied().unwrap_or("").trim_end();
-        let launched = self.launches(line).next().is_some();
-        let shown = if launched { self.style.mark(source) } else { self.style.bold(source) };
+        let shown = if self.has_launch(line) { self.style.mark(source) } else { self.style.bold(source) };
         let _ = writeln!(out, "{line:5} | {shown}");
         let mut described: Vec<String> = self.launches(line).map(describe).collect();
         // merged grids run functions of their own, with the same launches

@@ -221,8 +221,8 @@ impl<'a> Build<'a> {
             format!("{} ({}:{}:{}, `{}`)", why.why, sources.name(why.span.file), at.line, at.column, sources.text(why.span))
         };
         let text = |site: &MergeSite| match &site.result {
-            Ok(MergeMode::Blocks) => "merged, block by block".to_owned(),
-            Ok(MergeMode::Threads) => "merged, thread by thread in full blocks".to_owned(),
+            Ok(MergeMode::Blocks) => format!("merged, block by block{}", in_buckets(&site.buckets)),
+            Ok(MergeMode::Threads) => format!("merged, thread by thread in full blocks{}", in_buckets(&site.buckets)),
             Err(obstacle) => format!("launched as it is: {}", because(obstacle, site.span)),
         };
         let in_place = |site: &InPlaceSite| match &site.below {
@@ -347,6 +347,15 @@ impl<'a> Build<'a> {
         };
         Ok(self.linker.get_or_init(|| opened))
     }
+}
+
+/// To follow how a launch is merged.
+fn in_buckets(blocks: &[u32]) -> String {
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let blocks: Vec<String> = blocks.iter().map(u32::to_string).collect();
+    format!(", in buckets of {} blocks", blocks.join(" or "))
 }
 
 /// A linker's log without repetitions, and without what recursion is told about: the stack that it needs is set by the manifest.

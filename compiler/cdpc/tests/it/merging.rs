@@ -49,6 +49,44 @@ fn launches_are_merged_where_it_is_asked_for() {
 }
 
 #[test]
+fn blocks_of_any_size_and_buckets_are_named() {
+    let place = Place::new();
+    let program = "
+kernel apart(x: *global i32) { for i in 0..9 { atomicAdd(&x[i], 1); } }
+kernel together(x: *global i32) { __syncthreads(); x[0] = 1; }
+fn launch(x: *global i32, n: u32) { apart<<<1, n, 0, cudaStreamFireAndForget>>>(x); }
+kernel coarse(x: *global i32, n: u32) {
+    @merge(buckets(64))
+    together<<<n, 128>>>(x);
+    launch(x, n);
+    together<<<1, n, 0, cudaStreamFireAndForget>>>(x);
+}
+kernel fine(x: *global i32, n: u32) {
+    @merge(buckets(8))
+    together<<<n, 128>>>(x);
+    @merge(buckets(100))
+    together<<<n, 128>>>(x);
+    launch(x, n);
+}
+";
+    place.write("a.cdp", program);
+    let ran = place.run_with_toolkit(&format!("inspect --launches --no-sass --launch-merging=on {ALLOWED} a.cdp"));
+    ran.succeeds();
+    let said: Vec<_> =
+        ran.out.lines().filter_map(|line| line.trim().strip_prefix("| ^ ")).filter(|t| !t.starts_with("launches")).collect();
+    let expected = [
+        "merged, thread by thread in full blocks, in buckets of 8 or 64 blocks",
+        "merged, block by block, in buckets of 64 blocks",
+        "launched as it is: the child's threads work together there, so that the size of its blocks must be a constant (a.cdp:3:35, \
+         `__syncthreads()`)",
+        "merged, thread by thread in full blocks, in buckets of 8 or 64 blocks",
+        "merged, block by block, in buckets of 8 blocks",
+        "merged, block by block, in buckets of 8 blocks",
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn the_executor_merges_when_it_is_told_to() {
     let place = Place::new();
     let grids = |options: &str| {

@@ -393,8 +393,18 @@ pub struct LaunchHints {
 pub enum Merge {
     /// `@merge(grid)`: with all launches of its kernel in the same grid, whatever stream it is into; it keeps no order with anything.
     Grid,
+    /// `@merge(buckets(n))`: the same, and what n blocks of its grid launched need not wait for the others. At least 1.
+    Buckets(u32),
     /// `@merge(off)`: it is left as it is.
     Off,
+}
+
+impl LaunchHints {
+    /// Whether the launch is to be merged, and keeps no order with anything.
+    #[must_use]
+    pub const fn asks_to_merge(&self) -> bool {
+        matches!(self.merge, Some(Merge::Grid | Merge::Buckets(_)))
+    }
 }
 
 /// How memory is accessed.

@@ -6,15 +6,11 @@ use crate::analysis::guards::Comers;
 use crate::analysis::index::Base;
 use crate::builtins::{Cdp, STREAM_DEFAULT};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::Merge;
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
     for (body, point, span, launch) in facts.launches() {
         let is_null = facts.constants(body).operand(body, point, &launch.stream) == Some(u64::from(STREAM_DEFAULT));
-        if !is_null
-            || launch.hints.merge == Some(Merge::Grid)
-            || facts.comers(body, point) == Comers::One
-            || !facts.has_many_threads(body)
+        if !is_null || launch.hints.asks_to_merge() || facts.comers(body, point) == Comers::One || !facts.has_many_threads(body)
         {
             continue;
         }

@@ -4,7 +4,7 @@ use super::facts::Facts;
 use crate::analysis::Body;
 use crate::analysis::extent::Extents;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{BinaryOp, BlockId, Merge, Rvalue, StatementKind, TerminatorKind};
+use crate::ir::{BinaryOp, BlockId, Rvalue, StatementKind, TerminatorKind};
 
 /// A child of so many threads is done before the next one is launched.
 const FEW_THREADS: u64 = 32;
@@ -14,7 +14,7 @@ const FEW_ROUNDS: i64 = 32;
 pub(super) fn check(facts: &Facts<'_>, found: &mut Diagnostics) {
     for (body, point, span, launch) in facts.launches() {
         let Some(threads) = Extents::launched(launch).filter(|threads| *threads <= FEW_THREADS) else { continue };
-        if launch.hints.merge == Some(Merge::Grid) || launch.hints.inline_below.is_some() {
+        if launch.hints.asks_to_merge() || launch.hints.inline_below.is_some() {
             continue;
         }
         let mut loops = body.control.loops(point.block).peekable();

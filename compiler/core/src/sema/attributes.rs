@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::Inline;
 use crate::rules::{Lint, lints};
 use crate::source::Span;
-use crate::syntax::ast::{Attribute, ExprKind};
+use crate::syntax::ast::{Arg, Attribute, ExprKind};
 use crate::types::TypeTable;
 
 /// What an attribute stands on.
@@ -180,7 +180,10 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn attribute_int(&mut self, attribute: &Attribute, index: usize, least: u32, most: u32) -> Option<u32> {
-        let arg = attribute.args.get(index)?;
+        self.attribute_value(attribute, attribute.args.get(index)?, least, most)
+    }
+
+    pub(super) fn attribute_value(&mut self, attribute: &Attribute, arg: &Arg, least: u32, most: u32) -> Option<u32> {
         let value = self.const_int(&arg.value, TypeTable::I64)?;
         match u32::try_from(value) {
             Ok(value) if (least..=most).contains(&value) => Some(value),

@@ -4,10 +4,13 @@ use super::body::Body;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{LaunchHints, Merge};
 use crate::source::Span;
-use crate::syntax::ast::Attribute;
+use crate::syntax::ast::{Attribute, ExprKind};
 
 /// The most threads of a child that one thread may run one after the other.
 const MOST_INLINE: u32 = 65_536;
+
+/// The most blocks of a bucket.
+const MOST_BUCKET: u32 = 65_536;
 
 /// The launch attributes of one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,12 @@ impl Body<'_, '_> {
 
     fn strategy(&mut self, attribute: &Attribute) -> Option<Merge> {
         let arg = attribute.args.first()?;
+        if let ExprKind::Call { callee, args } = &arg.value.kind
+            && let Some("buckets") = callee.as_ident().map(|ident| ident.name.as_str())
+            && let [blocks] = args.as_slice()
+        {
+            return self.attribute_value(attribute, blocks, 1, MOST_BUCKET).map(Merge::Buckets);
+        }
         match arg.value.as_ident().map(|ident| ident.name.as_str()) {
             Some("grid") => Some(Merge::Grid),
             Some("off") => Some(Merge::Off),
@@ -49,7 +58,8 @@ impl Body<'_, '_> {
                 diagnostic = match given.and_then(|given| super::suggest::nearest(given, ["grid", "off"])) {
                     Some(near) => diagnostic.fix(format!("did you mean `{near}`?"), arg.span, near),
                     None => diagnostic.help(
-                        "`@merge(grid)` runs all launches of the kernel in one grid as one, `@merge(off)` leaves this launch as it is",
+                        "`@merge(grid)` runs all launches of the kernel in one grid as one, `@merge(buckets(16))` does so for every 16 \
+                         blocks of that grid when they have ended, `@merge(off)` leaves this launch as it is",
                     ),
                 };
                 self.report(diagnostic);

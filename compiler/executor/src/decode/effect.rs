@@ -4,7 +4,7 @@ use super::{Decoder, index32};
 use crate::code::{Allocate, Atomic, Effect, Kind, Launch, Op, PrintArg, PrintKind, RuntimeCall, Slot, TextureAccess};
 use crate::format::Format;
 use cdp_core::builtins::TextureOp;
-use cdp_core::ir::{LocalId, Merge, Operand, StatementKind};
+use cdp_core::ir::{LocalId, Operand, StatementKind};
 use cdp_core::types::{Int, Scalar, Type};
 
 impl Decoder<'_> {
@@ -60,7 +60,7 @@ impl Decoder<'_> {
                     shared: self.operand(&launch.shared),
                     stream: self.operand(&launch.stream),
                     args,
-                    unordered: launch.hints.merge == Some(Merge::Grid),
+                    unordered: launch.hints.asks_to_merge(),
                 })
             }
             StatementKind::Runtime { dst, call, args } => {

@@ -93,6 +93,7 @@ const SCOPES: [(&str, MemoryScope); 4] = [
     ("system", MemoryScope::System),
 ];
 
+/// With a number behind it, `buckets` is another one.
 const MERGES: [(&str, Merge); 2] = [("grid", Merge::Grid), ("off", Merge::Off)];
 
 const ACCESSES: [(&str, Access); 12] = [

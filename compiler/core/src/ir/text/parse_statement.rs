@@ -5,7 +5,8 @@ use super::parse::{Parser, Result};
 use super::{ACCESSES, BINARY, CASTS, MERGES, SCOPES, UNARY, meaning};
 use crate::builtins::{AtomicOp, BarrierOp, Intrinsic, MemoryScope, Register, RuntimeFn, TextureOp, WarpOp};
 use crate::ir::{
-    Access, FunctionId, GlobalId, Launch, LaunchHints, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind,
+    Access, FunctionId, GlobalId, Launch, LaunchHints, LocalId, Merge, Operand, Place, PlaceBase, Projection, Rvalue,
+    StatementKind,
 };
 
 impl Parser<'_> {
@@ -190,7 +191,11 @@ impl Parser<'_> {
     fn launch(&mut self, dst: Option<LocalId>) -> Result<Launch> {
         let mut hints = LaunchHints::default();
         if self.eat_word("merge") {
-            hints.merge = Some(self.chosen(|word| meaning(&MERGES, word), "way to merge")?);
+            hints.merge = Some(if self.eat_word("buckets") {
+                Merge::Buckets(self.index()?)
+            } else {
+                self.chosen(|word| meaning(&MERGES, word), "way to merge")?
+            });
         }
         if self.eat_word("inline_below") {
             hints.inline_below = Some(self.index()?);

@@ -3,7 +3,7 @@
 use super::print::Printer;
 use super::{ACCESSES, BINARY, CASTS, MERGES, SCOPES, UNARY, word};
 use crate::ir::{
-    Access, BlockId, Launch, LocalId, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
+    Access, BlockId, Launch, LocalId, Merge, Operand, Place, PlaceBase, Projection, Rvalue, StatementKind, TerminatorKind,
 };
 
 impl Printer<'_> {
@@ -165,8 +165,10 @@ impl Printer<'_> {
     fn launch(&mut self, launch: &Launch) {
         self.result(launch.dst);
         self.put("launch ");
-        if let Some(merge) = &launch.hints.merge {
-            self.put(&format!("merge {} ", word(&MERGES, merge)));
+        match &launch.hints.merge {
+            Some(Merge::Buckets(blocks)) => self.put(&format!("merge buckets {blocks} ")),
+            Some(merge) => self.put(&format!("merge {} ", word(&MERGES, merge))),
+            None => {}
         }
         if let Some(threads) = launch.hints.inline_below {
             self.put(&format!("inline_below {threads} "));

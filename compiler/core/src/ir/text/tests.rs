@@ -85,6 +85,7 @@ bb0:
   store %p#4.1.0[%n#1], f32 -0.0
   %3 = launch &scale#0 <<<(%2, u32 1, u32 1), (u32 32, u32 1, u32 1), u32 0, cudaStream_t 0x4>>> (%x#0, %n#1)
   launch merge grid inline_below 32 &scale#0 <<<(u32 1, u32 1, u32 1), (u32 32, u32 1, u32 1), u32 0, cudaStream_t 0>>> (%x#0, %n#1)
+  launch merge buckets 16 &scale#0 <<<(u32 1, u32 1, u32 1), (u32 32, u32 1, u32 1), u32 0, cudaStream_t 0>>> (%x#0, %n#1)
   launch merge off &scale#0 <<<(u32 1, u32 1, u32 1), (u32 32, u32 1, u32 1), u32 0, cudaStream_t 0x4>>> (%x#0, %n#1)
   branch bool true, bb1, bb2
 bb1 unroll 4:

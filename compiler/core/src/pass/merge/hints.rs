@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::{MergeOptions, Obstacle};
 use crate::builtins::STREAM_FIRE_AND_FORGET;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Const, FunctionId, Launch, Merge, Module, StatementKind};
+use crate::ir::{Const, FunctionId, Launch, Module, StatementKind};
 use crate::pass::in_place;
 use crate::pass::launch::stream::{StreamKind, Streams};
 use crate::source::Span;
@@ -45,7 +45,7 @@ pub fn check_launch_hints(module: &Module) -> Diagnostics {
         let Err(obstacle) = &site.result else { continue };
         let message = format!("this launch of `{}` cannot be merged", name(&module, site.kernel));
         let diagnostic = impossible(Code::E0420, message, site.span, obstacle);
-        found.push(diagnostic.help("without `@merge(grid)` the launch is made as it is"));
+        found.push(diagnostic.help("without the attribute the launch is made as it is"));
     }
     for site in in_place::sites(&module, &facts, 0) {
         let Err(obstacle) = &site.below else { continue };
@@ -66,7 +66,7 @@ fn impossible(code: Code, message: String, span: Span, obstacle: &Obstacle) -> D
 }
 
 fn asks(launch: &Launch) -> bool {
-    launch.hints.merge == Some(Merge::Grid)
+    launch.hints.asks_to_merge()
 }
 
 fn launches(blocks: &[crate::ir::Block]) -> impl Iterator<Item = &Launch> {

@@ -6,7 +6,7 @@ use super::limit::Limit;
 use super::record::Record;
 use crate::ir::{FunctionId, Launch, Merge, Module, StatementKind};
 use crate::source::Span;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How the grids in a queue are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct MergeSite {
     pub kernel: FunctionId,
     /// Whether `@merge(grid)` asks for it.
     pub asked: bool,
+    /// Blocks of the buckets that it is in: one for each of the kernels that reach it and have buckets, in order.
+    pub buckets: Vec<u32>,
     /// How it is merged, or why it is not.
     pub result: Result<MergeMode, Obstacle>,
 }
@@ -94,6 +96,8 @@ pub(super) struct Plan {
     pub options: MergeOptions,
     /// By function, whether it or what it calls pushes.
     pub pushes: Vec<bool>,
+    /// Kernels with buckets: of how many blocks.
+    pub buckets: BTreeMap<FunctionId, u32>,
     /// The queue of what a function launches.
     placed: HashMap<(FunctionId, Key), usize>,
     numbers: HashMap<Key, usize>,
@@ -122,6 +126,7 @@ impl Plan {
             queues: Vec::new(),
             options: *options,
             pushes: Vec::new(),
+            buckets: BTreeMap::new(),
             placed: HashMap::new(),
             numbers: HashMap::new(),
             limits: Limits::default(),
@@ -135,9 +140,21 @@ impl Plan {
         }
         for (site, launch) in launches {
             let result = plan.judge(module, facts, site.function, &launch, site.span);
-            let asked = launch.hints.merge == Some(Merge::Grid);
-            plan.sites.push(MergeSite { function: site.function, span: site.span, kernel: site.kernel, asked, result });
+            let asked = launch.hints.asks_to_merge();
+            if let (Ok(_), Some(Merge::Buckets(blocks))) = (&result, launch.hints.merge) {
+                plan.add_buckets(module, facts, site.function, blocks);
+            }
+            let buckets = Vec::new();
+            plan.sites.push(MergeSite {
+                function: site.function,
+                span: site.span,
+                kernel: site.kernel,
+                asked,
+                buckets,
+                result,
+            });
         }
+        plan.tell_buckets(facts);
         plan.sites.sort_by_key(|site| (site.function, site.span));
         let merged = plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function);
         plan.pushes = facts.callers(merged);
@@ -152,6 +169,25 @@ impl Plan {
         let (block, shared) = (launch.block.each_ref().map(constant), constant(&launch.shared)?);
         let shape = self.limits.shape(launch, block);
         self.placed.get(&(function, Key { kernel: launch.kernel, block, shared, shape })).copied()
+    }
+
+    /// A launch asks for buckets of so many blocks: all kernels that reach it have some, and none larger ones.
+    fn add_buckets(&mut self, module: &Module, facts: &Facts, function: FunctionId, blocks: u32) {
+        let reach = facts.callers(std::iter::once(function));
+        for (id, _) in module.functions().filter(|(id, f)| f.is_kernel() && reach.get(id.index()) == Some(&true)) {
+            let least = self.buckets.entry(id).or_insert(blocks);
+            *least = blocks.min(*least);
+        }
+    }
+
+    fn tell_buckets(&mut self, facts: &Facts) {
+        let reached: Vec<_> = self.buckets.iter().map(|(kernel, blocks)| (facts.reached(*kernel), *blocks)).collect();
+        for site in self.sites.iter_mut().filter(|site| site.result.is_ok()) {
+            let around = reached.iter().filter(|(functions, _)| functions.contains(&site.function));
+            site.buckets = around.map(|(_, blocks)| *blocks).collect();
+            site.buckets.sort_unstable();
+            site.buckets.dedup();
+        }
     }
 
     /// Whether a launch can be merged, and how; then it has a queue.
@@ -261,7 +297,7 @@ fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) ->
     if launch.hints.merge == Some(Merge::Off) {
         return Err(obstacle("`@merge(off)` says so".to_owned()));
     }
-    if launch.hints.merge == Some(Merge::Grid) && !is_fire_and_forget(&launch.stream) {
+    if launch.hints.asks_to_merge() && !is_fire_and_forget(&launch.stream) {
         return Err(obstacle("its stream may be the tail stream, whose grids come after everything else".to_owned()));
     }
     if !is_fire_and_forget(&launch.stream) {

@@ -3,7 +3,6 @@
 
 use super::facts::most_threads;
 use super::plan::{MergeMode, Plan, Queue};
-use super::rewrite::Context;
 use super::runtime::{NO_CONTEXT, Runtime};
 use crate::builtins::STREAM_FIRE_AND_FORGET;
 use crate::ir::{
@@ -16,13 +15,23 @@ use crate::types::{Space, TypeId, TypeTable};
 const U32: TypeId = TypeTable::U32;
 
 /// What pushes into one queue. Both take the grid's dimensions, those of a block that are not known, and the child's arguments, and give
-/// what the launch gives; the second takes the context of its grid before them.
+/// what the launch gives; what others take before them is said there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pusher {
     /// For grids that were launched as they are.
     pub root: FunctionId,
-    /// For merged grids.
+    /// For merged grids: their context.
     pub merged: FunctionId,
+    /// For roots with buckets: of how many blocks.
+    pub bucket: Option<FunctionId>,
+}
+
+/// Whose launches are pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Root,
+    Merged,
+    Bucket,
 }
 
 /// By queue.
@@ -30,12 +39,17 @@ pub(super) type Pushers = Vec<Pusher>;
 
 /// Adds what pushes into each queue.
 pub(super) fn add(module: &mut Module, plan: &Plan, runtime: &Runtime) -> Pushers {
-    let mut add = |queue: &Queue, number: usize, merged: bool| {
-        let function = Push { queue, number, runtime }.function(module, merged);
+    let mut add = |queue: &Queue, number: usize, of: Of| {
+        let function = Push { queue, number, runtime }.function(module, of);
         module.add_function(function)
     };
     let queues = plan.queues.iter().enumerate();
-    queues.map(|(number, queue)| Pusher { root: add(queue, number, false), merged: add(queue, number, true) }).collect()
+    let all = queues.map(|(number, queue)| Pusher {
+        root: add(queue, number, Of::Root),
+        merged: add(queue, number, Of::Merged),
+        bucket: runtime.part_context.map(|_| add(queue, number, Of::Bucket)),
+    });
+    all.collect()
 }
 
 struct Push<'a> {
@@ -45,16 +59,25 @@ struct Push<'a> {
 }
 
 impl Push<'_> {
-    fn function(&self, module: &mut Module, merged: bool) -> crate::ir::Function {
+    fn function(&self, module: &mut Module, of: Of) -> crate::ir::Function {
         let Self { queue, number, .. } = *self;
         let span = queue.span;
         let types: Vec<TypeId> = module.function(queue.kernel).map(|kernel| kernel.param_types().collect()).unwrap_or_default();
         let owner = module.function(queue.kernel).map(|kernel| kernel.symbol.clone()).unwrap_or_default();
-        let kind = if merged { "again" } else { "push" };
+        let kind = match of {
+            Of::Root => "push",
+            Of::Merged => "again",
+            Of::Bucket => "bucket",
+        };
         let (name, symbol) = (format!("cdpc${kind}_{number}"), format!("cdpc$merge${owner}${kind}_{number}"));
         let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::CUDA_ERROR, span);
         builder.function_mut().inline = Inline::Never;
-        let given = merged.then(|| builder.param("context", U32, false, span));
+        let given = match of {
+            Of::Root => None,
+            Of::Merged => Some("context"),
+            Of::Bucket => Some("blocks"),
+        };
+        let given = given.map(|name| Operand::from(builder.param(name, U32, false, span)));
         let grid = ["x", "y", "z"].map(|name| Operand::from(builder.param(name, U32, false, span)));
         let block = queue.block.map(|known| match known {
             Some(threads) => Const::u32(threads).into(),
@@ -67,11 +90,11 @@ impl Push<'_> {
         let mut code = Code { builder: &mut builder, span };
         let success = || Operand::from(Const::bits(TypeTable::CUDA_ERROR, 0));
         let direct = code.block();
-        let context = given.map_or(Context::Root, Context::Given);
         let units = self.units(module, &mut code, [&grid, &block], &args, direct);
-        let context = match context {
-            Context::Root => code.call(U32, self.runtime.root_context, Vec::new()),
-            Context::Given(local) => local.into(),
+        let context = match (given, of, self.runtime.part_context) {
+            (Some(blocks), Of::Bucket, Some(part_context)) => code.call(U32, part_context, vec![blocks]),
+            (Some(context), ..) => context,
+            (None, ..) => code.call(U32, self.runtime.root_context, Vec::new()),
         };
         code.unless(BinaryOp::Eq, &context, &Const::u32(NO_CONTEXT).into(), direct);
         let reserve = self.runtime.reserve.get(number).copied().unwrap_or(FunctionId(u32::MAX));

@@ -1,5 +1,6 @@
 //! Pushes in the place of launches, and what runs a record.
 
+use super::buckets;
 use super::facts::{Facts, constant, is_fire_and_forget};
 use super::plan::{MergeMode, Plan, Queue};
 use super::push::Pushers;
@@ -25,6 +26,8 @@ pub(super) enum Context {
     Root,
     /// This one.
     Given(LocalId),
+    /// That of the bucket of so many blocks of a root.
+    Bucket(u32),
 }
 
 /// Rewrites every launch that is merged, where it stands.
@@ -41,7 +44,8 @@ pub(super) fn roots(module: &mut Module, facts: &Facts, plan: &Plan, runtime: &R
             before_tails(function, runtime.before_tail);
         }
     }
-    for id in merged {
+    buckets::kernels(module, facts, plan, runtime, pushers);
+    for id in merged.into_iter().filter(|id| !plan.buckets.contains_key(id)) {
         if let Some(function) = module.functions.get_mut(id.index()) {
             pushes(plan, pushers, id, function, Context::Root);
         }
@@ -75,10 +79,12 @@ pub(super) fn pushes(plan: &Plan, pushers: &Pushers, id: FunctionId, function: &
         let Some(pusher) = pushers.get(queue) else { continue };
         let unknown = launch.block.iter().filter(|extent| constant(extent).is_none());
         let values = launch.grid.iter().chain(unknown).chain(&launch.args).cloned();
-        let (function, args) = match context {
-            Context::Root => (pusher.root, values.collect()),
-            Context::Given(context) => (pusher.merged, std::iter::once(context.into()).chain(values).collect()),
+        let (function, before) = match context {
+            Context::Root => (pusher.root, Vec::new()),
+            Context::Given(context) => (pusher.merged, vec![context.into()]),
+            Context::Bucket(blocks) => (pusher.bucket.unwrap_or(pusher.root), vec![Const::u32(blocks).into()]),
         };
+        let args = before.into_iter().chain(values).collect();
         statement.kind = StatementKind::Call { dst: launch.dst, function, args };
     }
 }

@@ -14,6 +14,9 @@ use std::fmt::Write as _;
 
 const COMMON: &str = include_str!("runtime.cdp");
 const BLOCKS: &str = include_str!("blocks.cdp");
+const PARTS: &str = include_str!("parts.cdp");
+/// Where no kernel has buckets.
+const NO_PARTS: &str = "@inline\nfn drain_parts(root: u32) {}\n";
 const RESERVE: &str = include_str!("reserve.cdp");
 const SIZES: &str = include_str!("sizes.cdp");
 const THREADS: &str = include_str!("threads.cdp");
@@ -47,6 +50,9 @@ pub(super) struct Runtime {
     pub root_context: FunctionId,
     /// `fn()`
     pub before_tail: FunctionId,
+    /// `fn(asked: u32) -> u32` and `fn(asked: u32)`, where kernels have buckets
+    pub part_context: Option<FunctionId>,
+    pub leave_part: Option<FunctionId>,
 }
 
 /// No context (`NONE` in the text).
@@ -78,6 +84,8 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
         below: name("below")?,
         root_context: name("root_context")?,
         before_tail: name("before_tail")?,
+        part_context: name("part_context"),
+        leave_part: name("leave_part"),
     })
 }
 
@@ -143,6 +151,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     choose(&mut text, "pushes", "bool", &children(&pushes));
     choose(&mut text, "has_tails", "bool", &children(&tails));
     text.push_str(COMMON);
+    text.push_str(if plan.buckets.is_empty() { NO_PARTS } else { PARTS });
     if plan.queues.iter().any(|queue| queue.threads().is_none()) {
         text.push_str(SIZES);
     }

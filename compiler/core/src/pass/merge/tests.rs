@@ -1,5 +1,5 @@
 use super::{MergeMode, MergeOptions, MergeSite, merge_launches};
-use crate::ir::{Module, StatementKind};
+use crate::ir::{Function, Module, StatementKind, TerminatorKind};
 use crate::lower::testing::{check, function, module, programs, statements};
 use crate::pass::{LaunchOptions, const_fold, lower_launches, simplify};
 use crate::types::layout::PointerWidth;
@@ -191,4 +191,45 @@ fn threads_beyond_a_limit_are_left_out() {
     ] {
         assert_eq!(mode(&format!("{i} {guard}"), "n"), MergeMode::Blocks, "{guard}");
     }
+}
+
+/// The functions that a function calls, by name.
+fn calls(module: &Module, function: &Function) -> Vec<String> {
+    let called = |kind: &StatementKind| match kind {
+        StatementKind::Call { function, .. } => module.function(*function).map(|function| function.name.clone()),
+        _ => None,
+    };
+    statements(function).iter().filter_map(|kind| called(kind)).collect()
+}
+
+#[test]
+fn threads_of_a_kernel_with_buckets_leave_by_one_end() {
+    let mut module = module(
+        "kernel c(x: *global i32) { for i in 0..9 { atomicAdd(x, i); } }
+         fn f(x: *global i32) { @merge(grid) c<<<1, 2>>>(x); }
+         kernel p(x: *global i32, n: i32) {
+             if n == 0 { return; }
+             @merge(buckets(8)) c<<<1, 2>>>(x);
+             for i in 0..n { if x[i] > 0 { return; } }
+             f(x);
+         }
+         kernel q(x: *global i32) { f(x); @merge(grid) p<<<1, 2>>>(x, 1); }",
+    );
+    let sites = merge(&mut module, &MergeOptions { inline_below: 0, ..MergeOptions::default() });
+    let buckets: Vec<_> = sites.iter().map(|site| site.buckets.as_slice()).collect();
+    assert_eq!(buckets, [&[8][..], &[8], &[]]);
+    let ends = |name: &str| {
+        let blocks = &function(&module, name).blocks;
+        blocks.iter().filter(|block| matches!(block.terminator.kind, TerminatorKind::Return(_))).count()
+    };
+    assert_eq!(ends("p"), 1);
+    assert_eq!(calls(&module, function(&module, "p")), ["cdpc$bucket_0", "f", "cdpc$leave_part"]);
+    // the same function, for each of the two and for merged grids
+    assert_eq!(calls(&module, function(&module, "q")), ["f", "cdpc$push_1"]);
+    let mut pushes: Vec<_> = module.functions.iter().filter(|f| f.name == "f").flat_map(|f| calls(&module, f)).collect();
+    pushes.sort();
+    assert_eq!(pushes, ["cdpc$again_0", "cdpc$bucket_0", "cdpc$push_0"]);
+    // a merged grid has none
+    let merged: Vec<_> = module.functions.iter().filter(|f| f.name == "p").map(|f| calls(&module, f)).collect();
+    assert!(merged.contains(&vec!["cdpc$again_0".to_owned(), "f".to_owned()]), "{merged:?}");
 }

@@ -59,8 +59,8 @@ fn attributes_keep_their_line() {
         "@launch_bounds(256, 2)\nkernel k() {}\n@inline fn f() {}\n",
     );
     check(
-        "fn f() {\n@merge( grid )\n    let e = k<<<1,2>>>(x);\n    @merge(off)@inline_below( 32 ) k<<<1, 2>>>(x); }\n",
-        "fn f() {\n    @merge(grid)\n    let e = k<<<1, 2>>>(x);\n    @merge(off) @inline_below(32) k<<<1, 2>>>(x);\n}\n",
+        "fn f() {\n@merge( grid )\n    let e = k<<<1,2>>>(x);\n    @merge(off)@inline_below( 32 ) k<<<1, 2>>>(x);@merge( buckets( 16 ) ) k<<<1, 2>>>(x); }\n",
+        "fn f() {\n    @merge(grid)\n    let e = k<<<1, 2>>>(x);\n    @merge(off) @inline_below(32) k<<<1, 2>>>(x);\n    @merge(buckets(16)) k<<<1, 2>>>(x);\n}\n",
     );
     check("fn f() {\n    @unroll( 4 ) for i in 0..4 { g(); }\n}\n", "fn f() {\n    @unroll(4) for i in 0..4 { g(); }\n}\n");
 }

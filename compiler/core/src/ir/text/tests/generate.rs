@@ -248,7 +248,7 @@ fn statement(g: &mut Generator, module: &Module) -> StatementKind {
                 stream: operand(g, module),
                 args: operands(g, module),
                 hints: LaunchHints {
-                    merge: g.maybe(|g| g.pick(&[Merge::Grid, Merge::Off])),
+                    merge: g.maybe(|g| g.pick(&[Merge::Grid, Merge::Off, Merge::Buckets(16)])),
                     inline_below: g.maybe(|g| g.below(2000) as u32),
                 },
             }))
