@@ -20,6 +20,7 @@ debian_packages() {
     command -v dpkg-query >/dev/null || { other_system; return; }
     local wanted=(llvm-22-dev libpolly-22-dev libzstd-dev zlib1g-dev g++ python3)
     python3 -m pip --version >/dev/null 2>&1 || wanted+=(python3-pip)
+    [[ $goal != tests ]] || command -v script >/dev/null || wanted+=(bsdutils)
     if [[ $goal == tests && -z ${CDPC_BROWSER:-} ]]; then
         command -v chromium >/dev/null || command -v google-chrome >/dev/null || wanted+=(chromium)
     fi

@@ -85,10 +85,7 @@ int main(int, char** argv) {
             memory.begin_with(source, h.degree(source));
         }, [&] {
             if (int e = levels.read()[0].failed + failed.read()[0]) return lost(e);
-            auto got = dist.read();
-            int wrong = 0;
-            for (int v = 0; v < n; v++) wrong += got[v] != want[v];
-            return wrong ? std::to_string(wrong) + " distances are wrong" : "";
+            return wrong_distances(dist.read(), want);
         }};
         int blocks = (h.degree(source) + 31) / 32;
         std::string name = bench.name;

@@ -157,3 +157,10 @@ template <class V> __device__ void each_vertex(Graph g, Queue q, int turn, unsig
         for (int e = g.start[v]; e < end; e += 32) visit(v, e + lane, e + lane < end);
     }
 }
+
+// What a benchmark's check says of the distances that came out.
+inline std::string wrong_distances(const std::vector<int>& got, const std::vector<int>& want) {
+    int wrong = 0;
+    for (size_t v = 0; v < want.size(); v++) wrong += got[v] != want[v];
+    return wrong ? std::to_string(wrong) + " distances are wrong" : "";
+}

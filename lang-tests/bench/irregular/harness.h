@@ -73,6 +73,13 @@ __device__ inline void sync_grid() {
     __syncthreads();
 }
 
+// Which of `count` pieces of work a tile belongs to, `end` being how many tiles there are up to the end of each.
+__device__ inline int owner(const int* end, int count, int tile) {
+    int low = 0, high = count - 1;
+    while (low < high) { int middle = (low + high) / 2; if (end[middle] > tile) high = middle; else low = middle + 1; }
+    return low;
+}
+
 // Starts a kernel that synchronizes its grid, with as many blocks as the device runs at once, or `each` on a multiprocessor.
 template <class... P, class... A> void cooperate(void (*kernel)(P...), int threads, int each, const A&... args) {
     int most, units;

@@ -202,11 +202,7 @@ __global__ void __launch_bounds__(256) flat(Tree* t, Nodes q) {
         if (blockIdx.x == 0 && threadIdx.x == 0) q.pack[(turn + 2) % 3] = 0;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const int* end = q.end[turn % 2];
-            if (threadIdx.x == 0) {
-                int low = 0, high = count - 1;
-                while (low < high) { int middle = (low + high) / 2; if (end[middle] > tile) high = middle; else low = middle + 1; }
-                number = low;
-            }
+            if (threadIdx.x == 0) number = owner(end, count, tile);
             __syncthreads();
             split_tile(t, q.node[turn % 2][number], tile - (number ? end[number - 1] : 0), q, turn);
             __syncthreads();

@@ -147,11 +147,7 @@ __global__ void __launch_bounds__(256) flat(unsigned* keys, unsigned* other, uns
         unsigned *from = turn % 2 ? other : keys, *to = turn % 2 ? keys : other;
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             const int* end = q.end[turn % 2];
-            if (threadIdx.x == 0) {
-                int low = 0, high = count - 1;
-                while (low < high) { int middle = (low + high) / 2; if (end[middle] > tile) high = middle; else low = middle + 1; }
-                number = low;
-            }
+            if (threadIdx.x == 0) number = owner(end, count, tile);
             __syncthreads();
             part_tile(from, to, out, &q.part[turn % 2][number], tile - (number ? end[number - 1] : 0), q, turn);
             __syncthreads();

@@ -189,13 +189,10 @@ fn imports_are_relative_to_the_importing_file() {
     place.run("build --emit=dep-info -o - a.cdp").succeeds().prints(&["a.cubin: a.cdp lib/one.cdp lib/two.cdp\n"]);
 }
 
-/// In a terminal, which `script` makes where it is installed.
+/// In a terminal, which `script` makes; `make test` installs it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_long_run_says_how_far_it_is_in_one_line() {
-    if Command::new("script").arg("--version").output().is_err() {
-        return;
-    }
     let place = Place::new();
     place.write(
         "a.cdp",
@@ -208,7 +205,7 @@ fn a_long_run_says_how_far_it_is_in_one_line() {
         .env("TERM", "xterm")
         .stdin(Stdio::null())
         .output()
-        .unwrap();
+        .expect("`script` makes the terminal: Debian's package bsdutils has it");
     let shown = String::from_utf8(ran.stdout).unwrap();
     assert!(ran.status.success(), "{shown}");
     let (status, rest) = shown.split_once("\r\x1b[K").unwrap_or_else(|| panic!("no line was erased: {shown:?}"));

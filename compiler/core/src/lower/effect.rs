@@ -23,18 +23,7 @@ impl Lowering<'_> {
                 self.builder.terminate(TerminatorKind::Goto(end), span);
                 self.builder.switch_to(end);
             }
-            ExprKind::Call(..)
-            | ExprKind::Launch(_)
-            | ExprKind::Atomic(..)
-            | ExprKind::Barrier(..)
-            | ExprKind::Fence(_)
-            | ExprKind::Store(..)
-            | ExprKind::Warp(..)
-            | ExprKind::Parts(..)
-            | ExprKind::Texture(..)
-            | ExprKind::Runtime(..)
-            | ExprKind::Printf(..)
-            | ExprKind::Assert { .. } => self.perform(None, expression),
+            kind if kind.is_action() => self.perform(None, expression),
             _ => {
                 self.value(expression);
             }

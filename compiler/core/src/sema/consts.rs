@@ -82,7 +82,12 @@ impl Body<'_, '_> {
         if is_poison(&typed) {
             return None;
         }
-        match self.evaluate(&typed) {
+        self.known(&typed)
+    }
+
+    /// What an expression is at compile time; a message where that is nothing.
+    fn known(&mut self, typed: &Expr) -> Option<Const> {
+        match self.evaluate(typed) {
             Ok(constant) => Some(constant),
             Err(Failure::NotConstant(span)) => {
                 let diagnostic = Diagnostic::new(Code::E0213, span, "this is not known at compile time");
@@ -107,18 +112,7 @@ impl Body<'_, '_> {
             self.report(Diagnostic::new(Code::E0203, expr.span, message));
             return None;
         };
-        match self.evaluate(&typed) {
-            Ok(constant) => constant.as_bits().map(|bits| int.value(bits)),
-            Err(Failure::NotConstant(span)) => {
-                let diagnostic = Diagnostic::new(Code::E0213, span, "this is not known at compile time");
-                self.report(diagnostic.help("a constant is made of literals, `const` items and arithmetic"));
-                None
-            }
-            Err(Failure::Fails(span, error)) => {
-                self.report_failure(span, error, typed.ty);
-                None
-            }
-        }
+        self.known(&typed)?.as_bits().map(|bits| int.value(bits))
     }
 
     fn report_failure(&mut self, span: Span, error: EvalError, ty: TypeId) {

@@ -179,21 +179,9 @@ impl Body<'_, '_> {
             return None;
         }
         let useful = match &typed.kind {
-            ExprKind::Call(..)
-            | ExprKind::Launch(_)
-            | ExprKind::Atomic(..)
-            | ExprKind::Barrier(..)
-            | ExprKind::Fence(_)
-            | ExprKind::Store(..)
-            | ExprKind::Warp(..)
-            | ExprKind::Parts(..)
-            | ExprKind::Texture(..)
-            | ExprKind::Runtime(..)
-            | ExprKind::Printf(..)
-            | ExprKind::Assert { .. }
-            | ExprKind::HostAllocate(..) => true,
+            ExprKind::HostAllocate(..) => true,
             ExprKind::Read(_, access) => matches!(access, Access::Volatile | Access::Hinted(_)),
-            _ => false,
+            kind => kind.is_action(),
         };
         if !useful {
             let mut diagnostic = Diagnostic::new(Code::E0230, expr.span, "this value is computed and dropped");

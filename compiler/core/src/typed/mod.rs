@@ -307,3 +307,25 @@ pub enum PlaceKind {
     /// An array's element; the index is of any integer type.
     Index(Box<Place>, Expr),
 }
+
+impl ExprKind {
+    /// Whether it does something beside giving a value.
+    #[must_use]
+    pub const fn is_action(&self) -> bool {
+        matches!(
+            self,
+            Self::Call(..)
+                | Self::Launch(_)
+                | Self::Atomic(..)
+                | Self::Barrier(..)
+                | Self::Fence(_)
+                | Self::Store(..)
+                | Self::Warp(..)
+                | Self::Parts(..)
+                | Self::Texture(..)
+                | Self::Runtime(..)
+                | Self::Printf(..)
+                | Self::Assert { .. }
+        )
+    }
+}
