@@ -53,7 +53,11 @@ fn block(text: &str) -> Result<(String, &str), String> {
 pub fn check(code: Code) -> Result<(), String> {
     let file = format!("compiler/core/src/diag/codes/{}.md", code.id());
     let Some((wrong, right)) = read(code).map_err(|error| format!("{file}: {error}"))?.examples else {
-        return if needs_no_example(code) { Ok(()) } else { Err(format!("{file}: has no `Wrong:` and `Right:`")) };
+        return if needs_no_example(code) {
+            compiles(code, &file)
+        } else {
+            Err(format!("{file}: has no `Wrong:` and `Right:`"))
+        };
     };
     let outcome = compile(Path::new(""), "wrong.cdp", &wrong)?;
     if outcome.diagnostics.is_empty() || outcome.diagnostics.iter().any(|diagnostic| diagnostic.code != code) {
@@ -62,6 +66,17 @@ pub fn check(code: Code) -> Result<(), String> {
     let outcome = compile(Path::new(""), "right.cdp", &right)?;
     if !outcome.diagnostics.is_empty() {
         return Err(format!("{file}: the right example must compile without a word:\n{}", outcome.rendering()));
+    }
+    Ok(())
+}
+
+/// What only a run shows to be wrong compiles.
+fn compiles(code: Code, file: &str) -> Result<(), String> {
+    for source in code.explanation().split("```cdp\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        let outcome = compile(Path::new(""), "example.cdp", source)?;
+        if !outcome.diagnostics.is_empty() {
+            return Err(format!("{file}: this example must compile without a word:\n{source}\n{}", outcome.rendering()));
+        }
     }
     Ok(())
 }

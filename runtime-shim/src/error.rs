@@ -487,7 +487,9 @@ impl Error {
             Self::MixedCdp { .. } => {
                 "compile both for CDP2: leave `--cdp=1` out, and `-DCUDA_FORCE_CDP1_IF_SUPPORTED` out of nvcc's command; or both for CDP1, with both"
             }
-            Self::Cdp1Arch { .. } => "leave `--cdp=1` out, or choose one of those; `cdpc run --device cpu` needs no GPU",
+            Self::Cdp1Arch { .. } => {
+                "leave `--cdp=1` out, or choose one of those with `--arch`; `cdpc run --device cpu` needs no GPU"
+            }
             Self::NoDeviceRuntimeForArch { .. } => "choose another architecture, or a toolkit whose libcudadevrt.a covers it",
             Self::LayoutDiffers { .. } | Self::Assembler { .. } => {
                 "this is a fault of the compiler: please report it with the PTX"

@@ -9,6 +9,19 @@ pub use crate::interp::shadow::Origin;
 /// A step's result: the fault is boxed, so that the good case stays small.
 pub(crate) type Step<T = ()> = Result<T, Box<FaultKind>>;
 
+/// What is at an address that device code gives back, and that its heap did not give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum There {
+    /// Memory of the heap, which begins elsewhere.
+    Heap(Allocation),
+    /// Other memory, such as a buffer of the host.
+    Other(Allocation),
+    /// Memory of a block or a thread: the name of its space.
+    Private(&'static str),
+    /// No memory.
+    Nothing,
+}
+
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
@@ -75,10 +88,8 @@ pub enum FaultKind {
     NotOfHeap {
         /// The address.
         access: Access,
-        /// The memory that it is in.
-        of: Allocation,
-        /// Whether that memory is of the heap, and the address inside of it.
-        inside: bool,
+        /// What is there.
+        there: There,
     },
     /// A read of memory that was never written.
     Unwritten {
@@ -463,14 +474,18 @@ impl FaultKind {
                 .also(was.span, "made here")
                 .also(*freed, "given back here")
                 .help(free_later(cdp)),
-            Self::NotOfHeap { access, of, inside: true } => new("an address inside of memory is given back".to_owned())
+            Self::NotOfHeap { access, there: There::Heap(of) } => new("an address inside of memory is given back".to_owned())
                 .label(format!("{} of {}", of.position(*access), of.describe()))
                 .also(of.span, "made here")
                 .help("give back the address that `malloc` or `cudaMalloc` gave"),
-            Self::NotOfHeap { of, .. } => new("device code gives back memory that is not of its heap".to_owned())
-                .label(of.describe())
-                .also(of.span, "made here")
-                .help("let the host give it back, or nobody: device code gives back what `malloc` and `cudaMalloc` in device code gave"),
+            Self::NotOfHeap { access, there } => {
+                let diagnostic = new("device code gives back memory that is not of its heap".to_owned()).help(HEAP_ONLY);
+                match there {
+                    There::Heap(of) | There::Other(of) => diagnostic.label(of.describe()).also(of.span, "made here"),
+                    There::Private(space) => diagnostic.label(format!("{space} memory, which is there without being asked for")),
+                    There::Nothing => diagnostic.label(format!("there is no memory at {:#x}", access.address)),
+                }
+            }
             Self::Unwritten { access, of } => new("read of memory that was never written".to_owned())
                 .label(format!("{} of {}", of.position(*access), of.describe()))
                 .also(of.span, "made here")
@@ -513,7 +528,7 @@ impl FaultKind {
                     .note("PTX ISA, `barrier.cluster`: the behaviour is undefined otherwise")
             }
             Self::Turn { barrier, has_arrived: false } => new(format!("`{barrier}` by a thread that has not arrived"))
-                .label("waits for an arrival of which its own is missing")
+                .label("waits until all threads of the cluster have arrived, and this one has not")
                 .help("put `__cluster_barrier_arrive()` before it")
                 .note("PTX ISA, `barrier.cluster`: the behaviour is undefined otherwise"),
             Self::Barrier { barrier, missing, other } => {
@@ -544,10 +559,12 @@ impl FaultKind {
                 .note("CUDA programming guide, \"Warp Shuffle Functions\""),
             Self::Assumption(call @ "__builtin_unreachable") => new(format!("`{call}` is reached"))
                 .label("control comes here")
-                .help("optimised code relies on it: on a GPU anything may happen"),
+                .help("an `assert(false)` in its place is checked wherever the program runs")
+                .note(PROMISE),
             Self::Assumption(call) => new(format!("what `{call}` says does not hold"))
                 .label("the condition is false")
-                .help("optimised code relies on it: on a GPU anything may happen"),
+                .help("an `assert` in its place is checked wherever the program runs")
+                .note(PROMISE),
             Self::Handle { text, destroyed } => {
                 let diagnostic = new(text.clone()).label("used here");
                 match destroyed {
@@ -590,6 +607,11 @@ pub(crate) const fn free_later(cdp: Option<Cdp>) -> &'static str {
         }
     }
 }
+
+const HEAP_ONLY: &str =
+    "device code gives back what `malloc` and `cudaMalloc` in device code gave; the host gives back what it allocated";
+
+const PROMISE: &str = "optimised code relies on it: on a GPU anything may happen";
 
 const USE_GLOBAL: &str =
     "use `global` memory for what another thread, block or grid is to see: a buffer of the host, or `malloc`";

@@ -9,7 +9,7 @@ use crate::ir::{Const, FunctionId, FunctionKind, GlobalId};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::typed::{Expr, ExprKind, Variable, VariableId};
-use crate::types::{Space, TypeId, TypeTable, layout::PointerWidth};
+use crate::types::{Space, Type, TypeId, TypeTable, layout::PointerWidth};
 use std::collections::HashMap;
 
 /// What a name means inside a body.
@@ -101,6 +101,27 @@ impl<'c, 'a> Body<'c, 'a> {
     /// The source under a span.
     pub(crate) fn text(&self, span: Span) -> String {
         self.checker.sources.text(span).to_owned()
+    }
+
+    /// `&value`, where an address is needed and a value is given that has one.
+    pub(crate) fn address_of_value(&self, value: &Expr) -> Option<String> {
+        let ExprKind::Read(place, _) = &value.kind else { return None };
+        let text = self.text(value.span);
+        Some(match (self.checker.types.get(place.ty), text.strip_prefix('*')) {
+            (Type::Array { .. }, None) => format!("&{text}[0]"),
+            (Type::Array { .. }, Some(array)) => format!("&(*{array})[0]"),
+            (_, Some(pointer)) => pointer.to_owned(),
+            _ => format!("&{text}"),
+        })
+    }
+
+    /// A value stands where an address is needed.
+    pub(crate) fn needs_address(&self, span: Span, message: String, value: &Expr) -> Diagnostic {
+        let diagnostic = Diagnostic::new(Code::E0203, span, message);
+        match self.address_of_value(value) {
+            Some(address) => diagnostic.help(format!("pass the address: `{address}`")),
+            None => diagnostic,
+        }
     }
 
     /// Layouts that constants depend on (`sizeof`) are those of 64-bit modules.

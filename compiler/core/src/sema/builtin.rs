@@ -232,8 +232,7 @@ impl Body<'_, '_> {
         }
         let Some((space, pointee, constant)) = self.checker.types.pointee(pointer.ty) else {
             let message = format!("`{name}` works on an address, this is `{}`", self.show(pointer.ty));
-            let text = self.text(first.span);
-            self.report(Diagnostic::new(Code::E0203, first.span, message).help(format!("take the address: `&{text}`")));
+            self.report(self.needs_address(first.span, message, &pointer));
             return self.skip_args(rest, span);
         };
         if constant || matches!(space, Space::Local | Space::Constant) {
@@ -421,8 +420,7 @@ impl Body<'_, '_> {
         let shown = self.show(pointer.ty);
         let Some((space, pointee, constant)) = self.checker.types.pointee(pointer.ty) else {
             let message = format!("`{name}` works through a pointer, this is `{shown}`");
-            let text = self.text(at);
-            self.report(Diagnostic::new(Code::E0203, at, message).help(format!("take the address: `&{text}`")));
+            self.report(self.needs_address(at, message, &pointer));
             return None;
         };
         if !matches!(space, Space::Global | Space::Generic) {

@@ -33,7 +33,7 @@ impl Body<'_, '_> {
             self.report(
                 Diagnostic::new(Code::E0250, attribute.span, message)
                     .help("let each block do more, or let clusters work together through global memory")
-                    .note("every GPU with clusters can hold 8 blocks of one at the same time; more is for single GPUs, if their host allows it (CUDA programming guide, \"Thread Block Clusters\")"),
+                    .note("every GPU with clusters can hold 8 blocks of one at the same time; some have room for more, where their host allows it (CUDA programming guide, \"Thread Block Clusters\")"),
             );
         }
         None
@@ -104,8 +104,7 @@ impl Body<'_, '_> {
         let shown = self.show(typed.ty);
         let Some((space, pointee, constant)) = self.checker.types.pointee(typed.ty) else {
             let message = format!("`{name}` works on an address in shared memory, this is `{shown}`");
-            let help = format!("take the address: `&{}`", self.text(arg.span));
-            self.report(Diagnostic::new(Code::E0203, arg.span, message).help(help));
+            self.report(self.needs_address(arg.span, message, &typed));
             return poison(arg.span);
         };
         match space {

@@ -177,9 +177,11 @@ impl Body<'_, '_> {
         let wanted = self.checker.types.pointer(Space::Generic, ty, only_read);
         if typed.ty == ty && ty != TypeTable::POISON {
             let message = format!("the call {} here and needs the address", if only_read { "reads" } else { "writes" });
-            let text = self.text(arg.span);
             let diagnostic = Diagnostic::new(Code::E0203, arg.span, message);
-            self.report(diagnostic.fix("take the address", arg.span, format!("&{text}")));
+            self.report(match self.address_of_value(&typed) {
+                Some(address) => diagnostic.fix("take the address", arg.span, address),
+                None => diagnostic.help("keep it in a `var`, and pass that one's address"),
+            });
             return poison(arg.span);
         }
         if let Some((_, pointee, _)) = self.checker.types.pointee(typed.ty)

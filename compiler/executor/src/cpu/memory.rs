@@ -1,7 +1,7 @@
 //! Device memory: every allocation with where it was made, so that an access outside of it can say so.
 
 use crate::address::NULL_PAGE;
-use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::fault::{Access, Allocation, FaultKind, Step, There};
 use crate::leaks::{Leak, Made};
 use crate::written::{Unwritten, Written};
 use cdp_core::source::Span;
@@ -134,16 +134,18 @@ impl Memory {
         place.ok().and_then(|place| self.pieces.get(place)).is_some_and(|piece| !piece.heap)
     }
 
-    /// Whether device code may give this back: a fault where it is memory, but no piece of the heap starts there.
+    /// Whether device code may give this back: a fault where no piece of the heap starts there, nor one that was given back before.
     pub(super) fn check_heap(&self, address: u64) -> Step {
         let access = Access { address, size: 1, write: false };
         let place = self.pieces.partition_point(|piece| piece.base <= address).checked_sub(1);
-        match place.and_then(|place| self.pieces.get(place)).filter(|piece| piece.info.holds(address, 1)) {
-            Some(piece) if !piece.heap || piece.base != address => {
-                Err(Box::new(FaultKind::NotOfHeap { access, of: piece.info.clone(), inside: piece.heap }))
-            }
-            _ => Ok(()),
-        }
+        let there = match place.and_then(|place| self.pieces.get(place)).filter(|piece| piece.info.holds(address, 1)) {
+            Some(piece) if piece.heap && piece.base == address => return Ok(()),
+            Some(piece) if piece.heap => There::Heap(piece.info.clone()),
+            Some(piece) => There::Other(piece.info.clone()),
+            None if matches!(self.miss(access), FaultKind::Freed { .. }) => return Ok(()),
+            None => There::Nothing,
+        };
+        Err(Box::new(FaultKind::NotOfHeap { access, there }))
     }
 
     #[inline]
@@ -365,8 +367,13 @@ mod tests {
         let heap = memory.allocate(buffer(40), true, false).unwrap();
         assert!(memory.starts(host) && !memory.starts(heap) && !memory.starts(host + 4));
         assert!(memory.check_heap(heap).is_ok());
-        let inside = |address| matches!(*memory.check_heap(address).unwrap_err(), FaultKind::NotOfHeap { inside: true, .. });
-        assert!(inside(heap + 4) && !inside(host) && !inside(host + 4));
+        let there = |address| match *memory.check_heap(address).unwrap_err() {
+            FaultKind::NotOfHeap { there, .. } => there,
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(there(heap + 4), There::Heap(_)));
+        assert!(matches!((there(host), there(host + 4)), (There::Other(_), There::Other(_))));
+        assert!(matches!((there(heap + 4096), there(8)), (There::Nothing, There::Nothing)));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::races::{Races, Subject};
 use super::world::{Target, World};
 use crate::address::{Region, is_local, region};
 use crate::code::{RuntimeCall, Slot};
-use crate::fault::{Access, Allocation, FaultKind, Step};
+use crate::fault::{Access, Allocation, FaultKind, Step, There};
 use crate::interp::locals::Locals;
 use crate::interp::{Environment, read_bits};
 use crate::occupancy::potential_block_size;
@@ -215,8 +215,8 @@ impl<const TRACK: bool> World<'_, TRACK> {
                 self.track_freed(&was);
                 Ok(())
             }
-            Region::Local(_) => Err(Box::new(FaultKind::Private { access, whose: "local memory by `free`" })),
-            Region::Shared(_) => Err(Box::new(FaultKind::Private { access, whose: "shared memory by `free`" })),
+            Region::Local(_) => Err(Box::new(FaultKind::NotOfHeap { access, there: There::Private("local") })),
+            Region::Shared(_) => Err(Box::new(FaultKind::NotOfHeap { access, there: There::Private("shared") })),
         }
     }
 

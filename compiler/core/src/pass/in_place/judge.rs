@@ -3,7 +3,7 @@
 use crate::analysis::graph::{call_graph, components};
 use crate::ir::{Access, Block, BlockId, Function, FunctionId, Launch, Module, StatementKind};
 use crate::pass::merge::Obstacle;
-use crate::pass::merge::facts::{Facts, ORDERED, is_fire_and_forget, is_free};
+use crate::pass::merge::facts::{Facts, is_fire_and_forget, is_free, order};
 use crate::source::Span;
 
 /// A child of more statements is not light.
@@ -84,7 +84,7 @@ impl<'a> Judge<'a> {
             return obstacle("it stays as it is", span);
         }
         if !is_fire_and_forget(&launch.stream) {
-            return obstacle(ORDERED, span);
+            return obstacle(order(launch), span);
         }
         if launch.shared.as_bits() != Some(0) {
             return obstacle("it is given dynamic shared memory", span);
@@ -135,7 +135,7 @@ impl<'a> Judge<'a> {
         for (id, parent) in self.module.functions().filter(|(id, _)| leads.get(id.index()) == Some(&true)) {
             let restrict = parent.locals.iter().take(parent.param_count as usize).find(|param| param.restrict);
             if let Some(param) = restrict {
-                let why = format!("`@restrict` says of `{}` what the child's accesses need not keep", param.name);
+                let why = format!("`@restrict` promises of `{}` what the child's accesses need not keep to", param.name);
                 return obstacle(why, param.span);
             }
             let Some(call) = calls else { continue };

@@ -2,7 +2,7 @@
 
 use super::variant::BLOCK_PLACE;
 use crate::analysis::outstanding::stream;
-use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET};
+use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use crate::ir::{Function, FunctionId, Launch, Merge, Module, Operand, PlaceBase, Rvalue, StatementKind};
 use crate::pass::launch::stream::{StreamKind, Streams};
 use crate::source::Span;
@@ -271,9 +271,16 @@ pub(in crate::pass) fn is_fire_and_forget(stream: &Operand) -> bool {
     stream.as_bits() == Some(u64::from(STREAM_FIRE_AND_FORGET))
 }
 
-/// What stands in the way of launches into other streams.
-pub(in crate::pass) const ORDERED: &str =
-    "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`";
+/// What stands in the way of a launch into another stream.
+pub(in crate::pass) fn order(launch: &Launch) -> &'static str {
+    if launch.stream.as_bits() == Some(u64::from(STREAM_TAIL_LAUNCH)) {
+        "it goes into the tail stream, whose grids come after everything else"
+    } else if launch.hints.asks_to_merge() {
+        "its stream may be the tail stream, whose grids come after everything else"
+    } else {
+        "its stream keeps an order; only launches into `cudaStreamFireAndForget` have none, and those with `@merge(grid)`"
+    }
+}
 
 fn shared_bytes(module: &Module, function: &Function) -> u64 {
     let mut named = HashSet::new();

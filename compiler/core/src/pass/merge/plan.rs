@@ -1,7 +1,7 @@
 //! Which launches are merged, and why the others are not.
 
 use super::MergeOptions;
-use super::facts::{Facts, MOST_THREADS_Z, ORDERED, constant, is_fire_and_forget, is_free, most_threads};
+use super::facts::{Facts, MOST_THREADS_Z, constant, is_fire_and_forget, is_free, most_threads, order};
 use super::limit::Limit;
 use super::record::Record;
 use crate::ir::{FunctionId, Launch, Merge, Module, StatementKind};
@@ -286,7 +286,10 @@ fn child(module: &Module, facts: &Facts, kernel: FunctionId, shared: u32, span: 
     let used = facts.shared(kernel).saturating_add(u64::from(shared));
     if used + OWN_SHARED > SHARED {
         let span = module.function(kernel).map_or(span, |kernel| kernel.span);
-        return Err(obstacle("the child takes all shared memory of its block", span));
+        let why = format!(
+            "the child leaves less than {OWN_SHARED} bytes of its block's 48 KiB of shared memory, which merging needs"
+        );
+        return Err(obstacle(&why, span));
     }
     Ok(does.barrier.or(does.shared).or(does.warp).or(does.ordered))
 }
@@ -297,11 +300,8 @@ fn configuration(module: &Module, facts: &Facts, launch: &Launch, span: Span) ->
     if launch.hints.merge == Some(Merge::Off) {
         return Err(obstacle("`@merge(off)` says so".to_owned()));
     }
-    if launch.hints.asks_to_merge() && !is_fire_and_forget(&launch.stream) {
-        return Err(obstacle("its stream may be the tail stream, whose grids come after everything else".to_owned()));
-    }
     if !is_fire_and_forget(&launch.stream) {
-        return Err(obstacle(ORDERED.to_owned()));
+        return Err(obstacle(order(launch).to_owned()));
     }
     let Some(shared) = constant(&launch.shared) else {
         return Err(obstacle("its dynamic shared memory is not known at compile time".to_owned()));
