@@ -73,6 +73,12 @@ impl<'c> Emit<'_, '_, 'c> {
         let size = |value| named("llvm.abs", &[value, self.emitter.builder.const_int(self.emitter.builder.int(1)?, 0)]);
         let value = match op.work() {
             LaneWork::Abs => size(x)?,
+            // not cut afterwards: LLVM makes a subtraction of 16 bits of that which saturates, and ptxas 13.0 takes the `neg.s16` in it for
+            // one that does not wrap (seen on an H200)
+            LaneWork::Neg if op.saturates() => {
+                let least = self.word(!(lanes.mask() >> 1) + 1)?;
+                return Ok(int_op(IntOp::Sub, self.word(0)?, named("llvm.smax", &[x, least])?)?);
+            }
             LaneWork::Neg => int_op(IntOp::Sub, self.word(0)?, x)?,
             LaneWork::Add => int_op(IntOp::Add, x, y)?,
             LaneWork::Sub => int_op(IntOp::Sub, x, y)?,

@@ -412,6 +412,8 @@ impl<'a> World<'a> {
             read_bits(locals.slots, size, offset)
         };
         let [a, b, c] = [0, 1, 2].map(|index| value(locals, index));
+        // the plain calls have none
+        let flags = |given: u64| if call.args.len() > 1 { given as u32 } else { 0 };
         if self.errors.answer(call, locals) {
             return Ok(());
         }
@@ -425,11 +427,11 @@ impl<'a> World<'a> {
             RuntimeFn::Assume if a != 0 => return Ok(()),
             RuntimeFn::Assume | RuntimeFn::Unreachable => return Err(Box::new(FaultKind::Assumption(call.call.name()))),
             RuntimeFn::StreamCreate | RuntimeFn::StreamCreateWithFlags => {
-                let made = self.device.stream_create(b as u32);
+                let made = self.device.stream_create(flags(b));
                 self.handle(locals, a, made, Leak { made: Made::Stream, span, bytes: 0 })?
             }
             RuntimeFn::EventCreate | RuntimeFn::EventCreateWithFlags => {
-                let made = self.device.event_create(b as u32);
+                let made = self.device.event_create(flags(b));
                 self.handle(locals, a, made, Leak { made: Made::Event, span, bytes: 0 })?
             }
             RuntimeFn::StreamDestroy => {
