@@ -35,7 +35,7 @@ def build(cdpc, out):
     cuda = toolkit()
     arch = os.environ.get("ARCH", "sm_90")
     host = shutil.which("g++") or shutil.which("c++") or fail("nvcc needs a host compiler (g++)")
-    ours = ["build", "--cuda", cuda, "--arch", arch, "--launch-merging=on", "--emit", "cubin", "-o"]
+    ours = ["build", "--cuda", cuda, "--arch", arch, "--emit", "cubin", "-o"]
     libraries = [f"-L{cuda / folder}" for folder in ("lib64", "lib")]
     theirs = ["-ccbin", host, "-w", "-O3", "-std=c++20", f"-arch={arch}", "-rdc=true", "-o"]
     commands = []

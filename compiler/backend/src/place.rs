@@ -85,6 +85,7 @@ impl<'c> Emit<'_, '_, 'c> {
         let read = |ty: Type<'c>, at: Address<'c>| match access {
             Access::Plain => self.body.load(ty, at.pointer, at.align, false),
             Access::Volatile => self.body.load(ty, at.pointer, at.align, true),
+            Access::Relaxed => self.body.load_relaxed(ty, at.pointer, at.align),
             Access::NonCoherent => self.body.load_invariant(ty, at.pointer, at.align),
             Access::Hinted(hint) => self.body.load_hinted(hint.operator(), ty, at.pointer),
         };

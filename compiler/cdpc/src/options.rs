@@ -9,6 +9,9 @@ use cdp_executor::cpu::{CpuOptions, Schedule};
 use cdp_runtime::{Arch, Search};
 use clap::ValueEnum as _;
 
+/// From this optimisation level on launches are merged.
+const MERGING_LEVEL: u8 = 2;
+
 /// What is built for when nothing says otherwise.
 const DEFAULT_ARCH: Arch = Arch::base(90);
 /// The same for `--cdp=1`: code for it runs on sm_86 and sm_89, too.
@@ -39,9 +42,10 @@ pub struct Compile {
     /// Which device runtime calls a launch becomes; `auto` takes the faster V1 where it is right
     #[arg(long, value_name = "ABI", default_value = "auto")]
     pub launch_abi: LaunchAbi,
-    /// Run many fire-and-forget launches of one kernel as one grid, and small ones in place
-    #[arg(long, value_name = "SWITCH", default_value = "off")]
-    pub launch_merging: Switch,
+    /// Run many fire-and-forget launches of one kernel as one grid, and small ones in place; without it `on` from -O2 up, but off on the
+    /// reference executor
+    #[arg(long, value_name = "SWITCH")]
+    pub launch_merging: Option<Switch>,
     /// Device memory for launches that wait to be merged, in MiB; what has no room there is launched as it is
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub merge_memory: u32,
@@ -225,10 +229,21 @@ pub enum Switch {
 }
 
 impl Compile {
-    /// How launches are merged; none for not at all.
+    /// How launches are merged in code for a GPU; none for not at all. Merged launches are drained by tail launches, which CDP1 has not.
     pub fn merging(&self) -> Option<MergeOptions> {
+        let default = self.level >= MERGING_LEVEL && self.meaning.cdp == Cdp::Two;
+        self.merging_or(default)
+    }
+
+    /// The same for the reference executor, which runs the program as it is written unless it is told to merge.
+    pub fn merging_on_executor(&self) -> Option<MergeOptions> {
+        self.merging_or(false)
+    }
+
+    fn merging_or(&self, default: bool) -> Option<MergeOptions> {
         let memory = u64::from(self.merge_memory) << 20;
-        (self.launch_merging == Switch::On).then(|| MergeOptions { memory, ..MergeOptions::default() })
+        let merges = self.launch_merging.map_or(default, |switch| switch == Switch::On);
+        merges.then(|| MergeOptions { memory, ..MergeOptions::default() })
     }
 
     /// The target.
@@ -245,14 +260,17 @@ impl Compile {
     /// The arguments that make another process compile alike.
     pub fn arguments(&self) -> Vec<OsString> {
         let launch_abi = self.launch_abi.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let merging = if self.launch_merging == Switch::On { "on" } else { "off" };
         let mut list: Vec<OsString> = vec![
             format!("-O{}", self.level).into(),
             format!("--launch-abi={launch_abi}").into(),
-            format!("--launch-merging={merging}").into(),
             format!("--merge-memory={}", self.merge_memory).into(),
             format!("--max-param-bytes={}", self.max_param_bytes).into(),
         ];
+        list.extend(
+            self.launch_merging
+                .and_then(|switch| switch.to_possible_value())
+                .map(|value| format!("--launch-merging={}", value.get_name()).into()),
+        );
         list.extend(self.meaning.arguments());
         list.extend(self.arch.iter().map(|arch| format!("--arch={arch}").into()));
         let switches = [(self.lineinfo, "--lineinfo"), (self.ftz, "--ftz"), (self.fast_math, "--fast-math")];

@@ -138,10 +138,11 @@ const TREE: &str = "
     }";
 
 #[test]
-fn a_recursion_takes_one_grid_for_each_generation() {
-    for barrier in ["", "__syncthreads();"] {
+fn a_recursion_takes_one_grid_for_each_generation_or_stays_in_one() {
+    // without a barrier children are laid side by side, and small generations are rounds of one grid
+    for (barrier, merged) in [("", 1), ("__syncthreads();", 6)] {
         let counts = grids(&TREE.replace("BARRIER", barrier), MEMORY);
-        assert_eq!(count(&counts, "cdpc$merged_0"), 6, "{counts:?}");
+        assert_eq!(count(&counts, "cdpc$merged_0"), merged, "{counts:?}");
         assert_eq!(count(&counts, "node"), 1, "{counts:?}");
     }
 }

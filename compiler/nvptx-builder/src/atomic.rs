@@ -219,7 +219,7 @@ impl<'c> Body<'_, 'c> {
         self.extract(pair.into(), 0)
     }
 
-    fn scope_id(&self, scope: Scope) -> u32 {
+    pub(crate) fn scope_id(&self, scope: Scope) -> u32 {
         let name = scope.llvm();
         // SAFETY: the context lives, and the name is passed with its length.
         unsafe { LLVMGetSyncScopeID(self.module.context.raw(), name.as_ptr().cast(), name.len()) }

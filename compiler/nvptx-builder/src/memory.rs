@@ -2,10 +2,12 @@
 
 #![allow(unsafe_code, reason = "LLVM's address arithmetic is unchecked; inkwell has no freeze")]
 
+use crate::atomic::Scope;
 use crate::body::{int, pointer};
 use crate::error::shape;
 use crate::{Body, Error, Type, Value};
-use inkwell::llvm_sys::core::LLVMBuildFreeze;
+use inkwell::AtomicOrdering;
+use inkwell::llvm_sys::core::{LLVMBuildFreeze, LLVMSetAtomicSyncScopeID};
 use inkwell::types::IntType;
 use inkwell::values::{AsValueRef, BasicValue, InstructionValue};
 
@@ -17,6 +19,20 @@ impl<'c> Body<'_, 'c> {
     pub fn load(&self, ty: Type<'c>, address: Value<'c>, align: u32, volatile: bool) -> Result<Value<'c>, Error> {
         let value = self.builder.build_load(ty, pointer(address)?, "")?;
         self.access(value.as_instruction_value(), align, volatile)?;
+        Ok(value)
+    }
+
+    /// Reads an integer that other threads of the device change meanwhile (`ld.relaxed.gpu`).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no address.
+    pub fn load_relaxed(&self, ty: Type<'c>, address: Value<'c>, align: u32) -> Result<Value<'c>, Error> {
+        let value = self.load(ty, address, align, false)?;
+        if let Some(instruction) = value.as_instruction_value() {
+            instruction.set_atomic_ordering(AtomicOrdering::Monotonic).map_err(|e| Error::Shape(e.to_string()))?;
+            // SAFETY: the instruction was just made, and is an atomic load.
+            unsafe { LLVMSetAtomicSyncScopeID(instruction.as_value_ref(), self.scope_id(Scope::Device)) };
+        }
         Ok(value)
     }
 

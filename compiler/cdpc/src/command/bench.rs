@@ -138,7 +138,7 @@ pub fn run(args: &Args, reporter: &Reporter) -> Result<()> {
     }
     let mut compile = device.compile(&args.compile)?;
     // what is tried are ways of merging
-    compile.launch_merging = Switch::On;
+    compile.launch_merging = Some(Switch::On);
     let mut build = Build::begin(&args.files, &compile, reporter, true)?;
     let names = execute::tests(build.module());
     let wanted = |name: &String| args.filter.as_ref().is_none_or(|text| name.contains(text));

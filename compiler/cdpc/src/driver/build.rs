@@ -70,7 +70,7 @@ impl<'a> Build<'a> {
     /// An unknown architecture, an unreadable file, one that cannot be linked, the source's errors.
     pub fn begin(files: &[PathBuf], compile: &'a Compile, reporter: &'a Reporter, cubin: bool) -> Result<Self> {
         let arch = compile.arch()?;
-        if compile.meaning.cdp == options::Cdp::One && compile.launch_merging == options::Switch::On {
+        if compile.meaning.cdp == options::Cdp::One && compile.launch_merging == Some(options::Switch::On) {
             return Err(Failure::usage("`--launch-merging=on` does not go with `--cdp=1`")
                 .note("merged launches are run by tail grids, which CDP1 has not"));
         }
@@ -116,7 +116,7 @@ impl<'a> Build<'a> {
     /// # Errors
     /// Faults of ours.
     pub fn runnable(&self) -> Result<Cow<'_, Module>> {
-        match self.compile.merging() {
+        match self.compile.merging_on_executor() {
             Some(options) => self.front.merged(&options).map(Cow::Owned),
             None => Ok(Cow::Borrowed(&self.front.module)),
         }

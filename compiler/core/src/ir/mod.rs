@@ -415,6 +415,8 @@ pub enum Access {
     Plain,
     /// Every access happens, in order, as written.
     Volatile,
+    /// A load of what other threads of the device change by atomic operations meanwhile (`ld.relaxed.gpu`): one of 4 or 8 bytes.
+    Relaxed,
     /// `__ldg`: through the read-only cache (`ld.global.nc`), for memory that nothing writes meanwhile (R16).
     NonCoherent,
     /// `__ldcg` and its kin: global memory with a cache operator; happens as written.

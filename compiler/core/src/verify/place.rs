@@ -107,6 +107,11 @@ impl Verifier<'_> {
     pub(super) fn access(&mut self, access: Access, ty: TypeId, space: Space, is_store: bool) {
         match access {
             Access::Plain | Access::Volatile => {}
+            Access::Relaxed => {
+                self.require(!is_store, |_| "a relaxed access is a load".to_owned());
+                let fits = self.module.types.as_int(ty).is_some_and(|int| int.bits() >= 32);
+                self.require(fits, |verifier| format!("a relaxed load of {}", verifier.display(ty)));
+            }
             Access::NonCoherent => {
                 self.require(!is_store, |_| "a write cannot go through the read-only cache".to_owned());
                 self.require(space == Space::Global, |_| "only global memory is read through the read-only cache".to_owned());

@@ -252,7 +252,9 @@ impl<'a> Decoder<'a> {
     fn statement(&mut self, statement: &StatementKind) {
         match statement {
             StatementKind::Assign { dst, value } => self.assign(*dst, value),
-            StatementKind::Load { dst, place, access } => self.load(*dst, place, *access == Access::Volatile),
+            StatementKind::Load { dst, place, access } => {
+                self.load(*dst, place, matches!(access, Access::Volatile | Access::Relaxed))
+            }
             StatementKind::Store { place, value, access } => self.store(place, value, *access == Access::Volatile),
             StatementKind::Call { dst, function, args } => self.call(*dst, *function, args),
             StatementKind::Deinit { local } => {

@@ -96,9 +96,10 @@ const SCOPES: [(&str, MemoryScope); 4] = [
 /// With a number behind it, `buckets` is another one.
 const MERGES: [(&str, Merge); 2] = [("grid", Merge::Grid), ("off", Merge::Off)];
 
-const ACCESSES: [(&str, Access); 12] = [
+const ACCESSES: [(&str, Access); 13] = [
     ("plain", Access::Plain),
     ("volatile", Access::Volatile),
+    ("relaxed", Access::Relaxed),
     ("noncoherent", Access::NonCoherent),
     ("load_ca", Access::Hinted(CacheHint::LoadAll)),
     ("load_cg", Access::Hinted(CacheHint::LoadGlobal)),

@@ -12,8 +12,6 @@ const LIGHT: usize = 48;
 /// What a function does itself that matters only here.
 #[derive(Clone, Copy, Debug, Default)]
 struct More {
-    /// Reads through a cache that sees no writes of the same grid (R16).
-    cached: Option<Span>,
     /// Calls the runtime, and so may change the last error.
     calls: Option<Span>,
     /// Reads what other threads change: by an atomic operation whose result is used, or so that every access happens.
@@ -96,6 +94,12 @@ impl<'a> Judge<'a> {
         self.parents(function, launch.kernel)
     }
 
+    /// Whether a child that a function launches can be run in place and launches nothing.
+    pub(super) fn is_leaf(&self, function: FunctionId, kernel: FunctionId) -> bool {
+        let calls = self.reached(kernel, |more| more.calls);
+        calls.is_none() && self.child(kernel, Span::default()).is_ok() && self.parents(function, kernel).is_ok()
+    }
+
     /// One thread after the other is an order in which the child's threads may run, and their launching thread may be that thread.
     fn child(&self, kernel: FunctionId, span: Span) -> Result<(), Obstacle> {
         let does = self.facts.all(kernel);
@@ -114,7 +118,7 @@ impl<'a> Judge<'a> {
                 more(|more| more.waits),
                 "the child may wait there for what another thread does, perhaps the one that launched it",
             ),
-            (more(|more| more.cached), "the child reads through a cache that does not see what this grid wrote"),
+            (does.cached, "the child reads through a cache that does not see what this grid wrote"),
         ];
         match reasons.into_iter().find_map(|(found, why)| found.map(|span| (span, why))) {
             Some((span, why)) => Err(Obstacle { why: why.to_owned(), span }),
@@ -155,7 +159,6 @@ fn more(function: &Function) -> More {
     for statement in function.blocks.iter().flat_map(|block| &block.statements) {
         more.statements += 1;
         let slot = match &statement.kind {
-            StatementKind::Load { access: Access::NonCoherent, .. } | StatementKind::Texture { .. } => &mut more.cached,
             StatementKind::Launch(_) | StatementKind::Runtime { .. } => &mut more.calls,
             kind if polls(kind) => &mut more.polls,
             _ => continue,
@@ -169,7 +172,7 @@ fn more(function: &Function) -> More {
 fn polls(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::Atomic { dst, .. } => dst.is_some(),
-        StatementKind::Load { access, .. } => matches!(access, Access::Volatile | Access::Hinted(_)),
+        StatementKind::Load { access, .. } => matches!(access, Access::Volatile | Access::Relaxed | Access::Hinted(_)),
         _ => false,
     }
 }

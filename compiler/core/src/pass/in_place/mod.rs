@@ -17,6 +17,8 @@ use super::merge::facts::Facts;
 use crate::ir::{FunctionId, Launch, Module, StatementKind};
 use crate::source::Span;
 use judge::Judge;
+use std::collections::BTreeSet;
+use variant::Grids;
 
 /// A launch in device code whose child can be run in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +65,21 @@ pub(super) fn run_in_place(module: &mut Module, default: u32) -> Vec<InPlaceSite
     let sites = sites(module, &facts, default);
     let done: Vec<InPlaceSite> = sites.iter().filter(|site| site.below.is_ok()).cloned().collect();
     if !done.is_empty() {
-        let grids = variant::add(module, &facts, &done);
+        let kernels = done.iter().map(|site| site.kernel).collect();
+        let grids = variant::add(module, &facts, &kernels, "in_place");
         rewrite::sites(module, &done, &grids);
     }
     sites
+}
+
+/// Functions that run a whole grid of a child, for launches that find no memory to be merged: of those children, launched as it is said by a
+/// function each time, that may run in place and launch nothing.
+pub(super) fn whole_grids(module: &mut Module, facts: &Facts, launches: &[(FunctionId, FunctionId)]) -> Grids {
+    let judge = Judge::new(module, facts);
+    let refused: BTreeSet<FunctionId> =
+        launches.iter().filter(|(function, kernel)| !judge.is_leaf(*function, *kernel)).map(|(_, kernel)| *kernel).collect();
+    let kernels = launches.iter().map(|(_, kernel)| *kernel).filter(|kernel| !refused.contains(kernel)).collect();
+    variant::add(module, facts, &kernels, "whole")
 }
 
 /// Threads of a grid below which this launch is run in place, among those of a function.

@@ -16,11 +16,11 @@ const U32: TypeId = TypeTable::U32;
 const U64: TypeId = TypeTable::U64;
 
 /// A function that runs all threads of a grid of this kernel, one after the other.
-pub(super) fn grid(module: &Module, kernel: FunctionId, variant: FunctionId) -> Option<Function> {
+pub(super) fn grid(module: &Module, kernel: FunctionId, variant: FunctionId, word: &str) -> Option<Function> {
     let kernel = module.function(kernel)?;
     let span = kernel.span;
-    let name = format!("cdpc$in_place_grid${}", kernel.name);
-    let symbol = format!("cdpc$in_place_grid${}", kernel.symbol);
+    let name = format!("cdpc${word}_grid${}", kernel.name);
+    let symbol = format!("cdpc${word}_grid${}", kernel.symbol);
     let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::VOID, span);
     let params = kernel.locals.iter().take(kernel.param_count as usize);
     let mut args: Vec<Operand> = params.map(|p| builder.param(&p.name, p.ty, false, span).into()).collect();

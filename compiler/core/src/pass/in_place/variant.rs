@@ -1,22 +1,18 @@
 //! Children as functions that are given their place in the grid.
 
-use super::InPlaceSite;
 use crate::ir::{FunctionId, Module};
 use crate::pass::merge::MergeMode;
 use crate::pass::merge::facts::Facts;
 use crate::pass::merge::variant::given;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// By kernel: the function that runs a whole grid. Its parameters are the kernel's, then the extents of the grid, then those of a block.
-pub(super) type Grids = BTreeMap<FunctionId, FunctionId>;
+pub(in crate::pass) type Grids = BTreeMap<FunctionId, FunctionId>;
 
-/// Adds a variant of every child, and of the functions that it calls where they ask for a place.
-pub(super) fn add(module: &mut Module, facts: &Facts, sites: &[InPlaceSite]) -> Grids {
+/// Adds a variant of every child, and of the functions that it calls where they ask for a place. Their symbols have `word` in them.
+pub(super) fn add(module: &mut Module, facts: &Facts, kernels: &BTreeSet<FunctionId>, word: &str) -> Grids {
     let mut variants = BTreeMap::new();
-    let mut kernels: Vec<FunctionId> = sites.iter().map(|site| site.kernel).collect();
-    kernels.sort_unstable();
-    kernels.dedup();
-    for kernel in &kernels {
+    for kernel in kernels {
         for id in facts.reached(*kernel) {
             let does = facts.all(id);
             let asks = does.block_place.is_some() || does.thread_place.is_some();
@@ -28,15 +24,15 @@ pub(super) fn add(module: &mut Module, facts: &Facts, sites: &[InPlaceSite]) -> 
     }
     for id in variants.values() {
         if let Some(function) = module.functions.get_mut(id.index()) {
-            function.symbol = format!("cdpc$in_place${}", function.symbol);
+            function.symbol = format!("cdpc${word}${}", function.symbol);
             given(function, None, MergeMode::Threads, |id| variants.get(&id).copied());
         }
     }
     let mut grids = Grids::new();
     for kernel in kernels {
-        let Some(variant) = variants.get(&kernel) else { continue };
-        if let Some(function) = super::rewrite::grid(module, kernel, *variant) {
-            grids.insert(kernel, module.add_function(function));
+        let Some(variant) = variants.get(kernel) else { continue };
+        if let Some(function) = super::rewrite::grid(module, *kernel, *variant, word) {
+            grids.insert(*kernel, module.add_function(function));
         }
     }
     grids

@@ -11,7 +11,7 @@ use crate::types::layout::{MAX_PARAM_ALIGN, ParamsLayout, PointerWidth};
 use crate::types::{Space, Type, TypeId, TypeTable};
 
 /// `cudaErrorLaunchPendingCountExceeded`
-const NO_ROOM: u64 = 69;
+pub(in crate::pass) const NO_ROOM: u64 = 69;
 
 /// The first launch of a block.
 pub(super) fn find(function: &Function, block: BlockId) -> Option<(usize, Launch, Span)> {

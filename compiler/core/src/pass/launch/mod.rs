@@ -17,6 +17,8 @@ pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 
+pub(super) use emit::NO_ROOM;
+
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{BlockId, Function, FunctionId, Module, StatementKind};
 use crate::source::Span;

@@ -3,7 +3,7 @@
 use super::variant::BLOCK_PLACE;
 use crate::analysis::outstanding::stream;
 use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
-use crate::ir::{Function, FunctionId, Launch, Merge, Module, Operand, PlaceBase, Rvalue, StatementKind};
+use crate::ir::{Access, Function, FunctionId, Launch, Merge, Module, Operand, PlaceBase, Rvalue, StatementKind};
 use crate::pass::launch::stream::{StreamKind, Streams};
 use crate::source::Span;
 use crate::types::Space;
@@ -32,6 +32,8 @@ pub(in crate::pass) struct Does {
     pub external: Option<Span>,
     /// Looks at the last error.
     pub last_error: Option<Span>,
+    /// Reads through a cache that sees no writes of the same grid (R16).
+    pub cached: Option<Span>,
     /// Asks where its block is in the grid.
     pub block_place: Option<Span>,
     /// Asks where it is in its block.
@@ -49,6 +51,7 @@ const SLOTS: [fn(&mut Does) -> &mut Option<Span>; size_of::<Does>() / size_of::<
     |does| &mut does.ordered,
     |does| &mut does.external,
     |does| &mut does.last_error,
+    |does| &mut does.cached,
     |does| &mut does.block_place,
     |does| &mut does.thread_place,
 ];
@@ -223,6 +226,7 @@ fn does(module: &Module, function: &Function) -> Does {
             StatementKind::Barrier { op: BarrierOp::Warp, .. } | StatementKind::Warp { .. } => note(&mut does.warp),
             StatementKind::Barrier { op, .. } if op.is_of_cluster() => note(&mut does.cluster),
             StatementKind::Barrier { .. } => note(&mut does.barrier),
+            StatementKind::Load { access: Access::NonCoherent, .. } | StatementKind::Texture { .. } => note(&mut does.cached),
             StatementKind::Assign { value: Rvalue::MapSharedRank(..) | Rvalue::SharedRank(_), .. } => {
                 note(&mut does.cluster);
             }

@@ -144,7 +144,7 @@ impl Graft<'_> {
                 if let StatementKind::Load { access, .. } = &mut statement.kind
                     && is_peek
                 {
-                    *access = Access::Volatile;
+                    *access = Access::Relaxed;
                 }
             }
             block.terminator.span = self.span;

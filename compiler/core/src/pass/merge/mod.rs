@@ -72,7 +72,8 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
     hints::give_up_order(module);
     let in_place = super::in_place::run_in_place(module, options.inline_below);
     let facts = facts::Facts::new(module);
-    let plan = plan::Plan::new(module, &facts, options);
+    let mut plan = plan::Plan::new(module, &facts, options);
+    plan.run_in_place(module, &facts);
     if !plan.queues.is_empty()
         && let Some(runtime) = runtime::add(module, &facts, &plan)
     {

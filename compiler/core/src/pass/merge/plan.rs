@@ -78,6 +78,9 @@ pub(super) struct Queue {
     /// Which threads of a grid matter; of other kernels all do.
     pub limit: Option<Limit>,
     pub record: Record,
+    /// Runs a whole grid in the thread that launches it, with the kernel's arguments and the extents of grid and block; where there is no memory
+    /// for a record.
+    pub whole_grid: Option<FunctionId>,
     /// Its first launch.
     pub span: Span,
 }
@@ -161,6 +164,18 @@ impl Plan {
         plan
     }
 
+    /// Has launches that find no memory run in place, where their child allows it.
+    pub(super) fn run_in_place(&mut self, module: &mut Module, facts: &Facts) {
+        let mut launches: Vec<(FunctionId, FunctionId)> =
+            self.placed.keys().map(|(function, key)| (*function, key.kernel)).collect();
+        launches.sort_unstable();
+        launches.retain(|(_, kernel)| self.queues.iter().all(|queue| queue.kernel != *kernel || queue.shared == 0));
+        let grids = crate::pass::in_place::whole_grids(module, facts, &launches);
+        for queue in &mut self.queues {
+            queue.whole_grid = grids.get(&queue.kernel).copied();
+        }
+    }
+
     /// The queue that a launch goes into, when it stands where launches are merged.
     pub(super) fn queue(&self, function: FunctionId, launch: &Launch) -> Option<usize> {
         if !is_free(launch) {
@@ -233,7 +248,7 @@ impl Plan {
         }
         let Key { kernel, block, shared, shape } = key;
         let limit = self.limits.of(kernel, block, shape);
-        let mut queue = Queue { kernel, block, shared, mode: MergeMode::Blocks, limit, record, span };
+        let mut queue = Queue { kernel, block, shared, mode: MergeMode::Blocks, limit, record, whole_grid: None, span };
         if apart && (queue.limit.is_some() || queue.threads().is_none_or(|threads| threads < GOOD_BLOCK)) {
             queue.mode = MergeMode::Threads;
         }

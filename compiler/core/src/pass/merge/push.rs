@@ -9,6 +9,7 @@ use crate::ir::{
     Access, BinaryOp, BlockId, CastKind, Const, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints,
     LocalId, Module, Operand, Place, Projection, StatementKind,
 };
+use crate::pass::launch::NO_ROOM;
 use crate::pass::runtime::code::Code;
 use crate::types::{Space, TypeId, TypeTable};
 
@@ -94,12 +95,16 @@ impl Push<'_> {
         let context = match (given, of, self.runtime.part_context) {
             (Some(blocks), Of::Bucket, Some(part_context)) => code.call(U32, part_context, vec![blocks]),
             (Some(context), ..) => context,
-            (None, ..) => code.call(U32, self.runtime.root_context, Vec::new()),
+            (None, ..) => {
+                let number = Const::u32(u32::try_from(number).unwrap_or(NO_CONTEXT)).into();
+                code.call(U32, self.runtime.root_context, vec![number])
+            }
         };
         code.unless(BinaryOp::Eq, &context, &Const::u32(NO_CONTEXT).into(), direct);
         let reserve = self.runtime.reserve.get(number).copied().unwrap_or(FunctionId(u32::MAX));
-        let place = code.call(bytes, reserve, vec![context, units]);
-        code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), direct);
+        let place = code.call(bytes, reserve, vec![context.clone(), units]);
+        let full = code.block();
+        code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), full);
         let record = code.cast(record, CastKind::Pointer, &place);
         let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
         let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
@@ -110,6 +115,18 @@ impl Push<'_> {
             code.builder.push(StatementKind::Store { place, value, access: Access::Plain }, span);
         }
         code.give(Some(success()));
+        code.go_on_in(full);
+        if let Some(whole_grid) = queue.whole_grid {
+            let args = args.iter().chain(&grid).chain(&block).cloned().collect();
+            code.builder.push(StatementKind::Call { dst: None, function: whole_grid, args }, span);
+            code.give(Some(success()));
+        } else {
+            let may = code.call(TypeTable::BOOL, self.runtime.may_launch, vec![context]);
+            let refused = code.block();
+            code.branch(may, direct, refused);
+            code.go_on_in(refused);
+            code.give(Some(Const::bits(TypeTable::CUDA_ERROR, NO_ROOM).into()));
+        }
         code.go_on_in(direct);
         code.launch(queue, [grid, block], args, result);
         code.give(Some(result.into()));

@@ -44,7 +44,8 @@ impl Segments {
     pub(super) fn new(options: &MergeOptions) -> Self {
         let bytes = (options.memory / USUAL_COUNT).clamp(LEAST_BYTES, MOST_BYTES);
         let bytes = 1 << bytes.ilog2();
-        Self { count: (options.memory / bytes).clamp(LEAST_COUNT, MOST_COUNT), bytes }
+        // a queue's table spreads them over eight lines
+        Self { count: (options.memory / bytes).clamp(LEAST_COUNT, MOST_COUNT) / 8 * 8, bytes }
     }
 }
 

@@ -19,6 +19,7 @@ const PARTS: &str = include_str!("parts.cdp");
 const NO_PARTS: &str = "@inline\nfn drain_parts(root: u32) {}\n";
 const RESERVE: &str = include_str!("reserve.cdp");
 const SIZES: &str = include_str!("sizes.cdp");
+const STAGE: &str = include_str!("stage.cdp");
 const THREADS: &str = include_str!("threads.cdp");
 
 /// Threads of the blocks in which children are laid side by side.
@@ -46,8 +47,10 @@ pub(super) struct Runtime {
     pub threads_of: Option<FunctionId>,
     /// `fn(offset: i64, bound: i64, most: i64, inclusive: bool, total: u32) -> u32`
     pub below: FunctionId,
-    /// `fn() -> u32`
+    /// `fn(queue: u32) -> u32`
     pub root_context: FunctionId,
+    /// `fn(context: u32) -> bool`
+    pub may_launch: FunctionId,
     /// `fn()`
     pub before_tail: FunctionId,
     /// `fn(asked: u32) -> u32` and `fn(asked: u32)`, where kernels have buckets
@@ -83,6 +86,7 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
         threads_of: name("threads_in"),
         below: name("below")?,
         root_context: name("root_context")?,
+        may_launch: name("may_launch")?,
         before_tail: name("before_tail")?,
         part_context: name("part_context"),
         leave_part: name("leave_part"),
@@ -150,7 +154,10 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     choose(&mut text, "size_of", "u32", &children(&size));
     choose(&mut text, "pushes", "bool", &children(&pushes));
     choose(&mut text, "has_tails", "bool", &children(&tails));
+    let stays = |index: usize| plan.queues.get(index).is_some_and(|queue| stays(facts, queue)).to_string();
+    choose(&mut text, "stays", "bool", &children(&stays));
     text.push_str(COMMON);
+    text.push_str(STAGE);
     text.push_str(if plan.buckets.is_empty() { NO_PARTS } else { PARTS });
     if plan.queues.iter().any(|queue| queue.threads().is_none()) {
         text.push_str(SIZES);
@@ -179,6 +186,8 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
         let min_blocks = bounds.map_or_else(String::new, |(_, blocks)| format!(", {blocks}"));
         let filled = template
             .replace("QUEUE", &index.to_string())
+            // in shared memory, where it takes no registers
+            .replace("WORK", if stays(index) == "true" { "now" } else { "given" })
             .replace("LANES", &threads.min(32).to_string())
             .replace("THREADS", &threads.to_string())
             .replace(", MIN_BLOCKS", &min_blocks)
@@ -186,6 +195,19 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
         text.push_str(&filled);
     }
     text
+}
+
+/// Whether merged grids of this queue may run what they pushed as another round: where the child launches itself, and could not tell that its grid is
+/// an older one, by tails that come too late or by reads through a cache (R16). Not block by block, where the registers for it cost more than
+/// it brings (measured).
+fn stays(facts: &Facts, queue: &super::plan::Queue) -> bool {
+    let kernel = queue.kernel;
+    let (does, reached) = (facts.all(kernel), facts.reached(kernel));
+    let mut launches = facts.info.launches_on_device.iter();
+    queue.mode == MergeMode::Threads
+        && does.tail.is_none()
+        && does.cached.is_none()
+        && launches.any(|site| site.kernel == kernel && reached.contains(&site.function))
 }
 
 /// Units of every grid in a queue, where they are known.
