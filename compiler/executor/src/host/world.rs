@@ -406,14 +406,11 @@ impl<'a> World<'a> {
 
     #[allow(clippy::too_many_lines, reason = "one arm a call of the runtime")]
     fn runtime(&mut self, call: &RuntimeCall, locals: &mut Locals<'_>, span: Span) -> Step {
-        let slot = |index: usize| call.args.get(index).copied().unwrap_or_default();
+        // 0 for what a call has not: the flags of `cudaStreamCreate`
         let value = |locals: &Locals<'_>, index: usize| {
-            let Slot { offset, size } = slot(index);
-            read_bits(locals.slots, size, offset)
+            call.args.get(index).map_or(0, |Slot { offset, size }| read_bits(locals.slots, *size, *offset))
         };
         let [a, b, c] = [0, 1, 2].map(|index| value(locals, index));
-        // the plain calls have none
-        let flags = |given: u64| if call.args.len() > 1 { given as u32 } else { 0 };
         if self.errors.answer(call, locals) {
             return Ok(());
         }
@@ -427,11 +424,11 @@ impl<'a> World<'a> {
             RuntimeFn::Assume if a != 0 => return Ok(()),
             RuntimeFn::Assume | RuntimeFn::Unreachable => return Err(Box::new(FaultKind::Assumption(call.call.name()))),
             RuntimeFn::StreamCreate | RuntimeFn::StreamCreateWithFlags => {
-                let made = self.device.stream_create(flags(b));
+                let made = self.device.stream_create(b as u32);
                 self.handle(locals, a, made, Leak { made: Made::Stream, span, bytes: 0 })?
             }
             RuntimeFn::EventCreate | RuntimeFn::EventCreateWithFlags => {
-                let made = self.device.event_create(flags(b));
+                let made = self.device.event_create(b as u32);
                 self.handle(locals, a, made, Leak { made: Made::Event, span, bytes: 0 })?
             }
             RuntimeFn::StreamDestroy => {
@@ -498,7 +495,7 @@ impl<'a> World<'a> {
                 self.out(locals, a, attributes)?
             }
             RuntimeFn::OccupancyMaxActiveBlocks | RuntimeFn::OccupancyMaxActiveBlocksWithFlags => {
-                let flags = if call.call == RuntimeFn::OccupancyMaxActiveBlocks { 0 } else { value(locals, 4) as u32 };
+                let flags = value(locals, 4) as u32;
                 let (threads, shared) = ((c as u32).cast_signed(), value(locals, 3));
                 let blocks = self.device.active_blocks(self.symbol(b), threads, shared, flags).map(i32::to_le_bytes);
                 self.out(locals, a, blocks)?

@@ -72,8 +72,8 @@ pub(super) fn run_in_place(module: &mut Module, default: u32) -> Vec<InPlaceSite
     sites
 }
 
-/// Functions that run a whole grid of a child, for launches that find no memory to be merged: of those children, launched as it is said by a
-/// function each time, that may run in place and launch nothing.
+/// Functions that run a whole grid of a child, for launches that find no memory to be merged; of children that launch nothing and may run in place
+/// wherever they are launched. `launches` are functions and the kernels that they launch.
 pub(super) fn whole_grids(module: &mut Module, facts: &Facts, launches: &[(FunctionId, FunctionId)]) -> Grids {
     let judge = Judge::new(module, facts);
     let refused: BTreeSet<FunctionId> =

@@ -8,8 +8,8 @@
 //! - `facts`: what functions do that matters here; `plan`: which launches are merged, and why the others are not
 //! - `limit`: how many threads of a child do anything
 //! - `record`: what is pushed for a launch
-//! - `runtime`: the code that all queues share, and the kernels that run what is in them, from `runtime.cdp`, `blocks.cdp` and
-//!   `threads.cdp`; `graft` puts it into the module
+//! - `runtime`: the code that all queues share, and the kernels that run what is in them, from `runtime.cdp`, `reserve.cdp`,
+//!   `stage.cdp`, `sizes.cdp`, `blocks.cdp` and `threads.cdp`; `graft` puts it into the module
 //! - `variant`: functions as merged grids run them: where a block is and how many there are become parameters
 //! - `buckets`: kernels with `@merge(buckets(n))`, whose threads are counted, and `parts.cdp`, what counts them
 //! - `push`: functions that push a launch; `rewrite`: calls of them in the place of launches

@@ -154,8 +154,8 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     choose(&mut text, "size_of", "u32", &children(&size));
     choose(&mut text, "pushes", "bool", &children(&pushes));
     choose(&mut text, "has_tails", "bool", &children(&tails));
-    let stays = |index: usize| plan.queues.get(index).is_some_and(|queue| stays(facts, queue)).to_string();
-    choose(&mut text, "stays", "bool", &children(&stays));
+    let staying = |index: usize| plan.queues.get(index).is_some_and(|queue| stays(facts, queue));
+    choose(&mut text, "stays", "bool", &children(&|index| staying(index).to_string()));
     text.push_str(COMMON);
     text.push_str(STAGE);
     text.push_str(if plan.buckets.is_empty() { NO_PARTS } else { PARTS });
@@ -187,7 +187,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
         let filled = template
             .replace("QUEUE", &index.to_string())
             // in shared memory, where it takes no registers
-            .replace("WORK", if stays(index) == "true" { "now" } else { "given" })
+            .replace("WORK", if staying(index) { "now" } else { "given" })
             .replace("LANES", &threads.min(32).to_string())
             .replace("THREADS", &threads.to_string())
             .replace(", MIN_BLOCKS", &min_blocks)
