@@ -16,8 +16,8 @@ const MAX_STEPS: u64 = 4_000_000_000;
 /// Bytes for pushed launches: little, so that it runs out now and then.
 const MERGE_MEMORY: u64 = 1 << 18;
 
-/// Threads of light children that are run in place.
-const INLINE_BELOW: u32 = 129;
+/// Grids of fewer threads may be run in place.
+const INLINE_BELOW: u32 = 1 << 16;
 
 /// Orders that the language allows. A sound program behaves alike under all of them, and a mistake is found under all of them; races are
 /// looked for under each.
@@ -60,7 +60,7 @@ pub fn run_tests(compiled: &Outcome) -> Result<String, String> {
         let as_before = inline_below > 0 && found.in_place.iter().all(|site| site.asked);
         if changed && !as_before {
             verify::verify(&merged).map_err(|errors| format!("the verifier refuses what merging made: {errors:?}"))?;
-            let with = format!("with launches merged, light children below {inline_below} threads in place");
+            let with = format!("with launches merged, grids below {inline_below} threads in place");
             run_all(compiled, &merged).map_err(|failures| format!("{failures}, {with}"))?;
         }
     }

@@ -1,5 +1,7 @@
 //! What a child, and the place of its launch, must be like.
 
+use super::Runner;
+use super::warp::can_tell;
 use crate::analysis::graph::{call_graph, components};
 use crate::ir::{Access, Block, BlockId, Function, FunctionId, Launch, Module, StatementKind};
 use crate::pass::merge::Obstacle;
@@ -8,6 +10,8 @@ use crate::source::Span;
 
 /// A child of more statements is not light.
 const LIGHT: usize = 48;
+/// Nor is one of more so small that it is worth to have it twice.
+const HEAVY: usize = 320;
 
 /// What a function does itself that matters only here.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,12 +71,21 @@ impl<'a> Judge<'a> {
         None
     }
 
-    /// Whether a child is so light that running it costs less than pushing it: it launches nothing, goes round nowhere, and is short.
-    pub(super) fn is_small(&self, launch: &Launch) -> bool {
-        let heavy = self.reached(launch.kernel, |more| (more.loops || more.calls.is_some()).then_some(()));
+    /// Who best runs a launch in place; none where that costs more than to push it.
+    pub(super) fn runner(&self, function: FunctionId, launch: &Launch) -> Option<Runner> {
         let reached = self.facts.reached(launch.kernel);
-        let statements: usize = reached.iter().filter_map(|id| self.own.get(id.index())).map(|more| more.statements).sum();
-        heavy.is_none() && statements <= LIGHT
+        let own = || reached.iter().filter_map(|id| self.own.get(id.index()));
+        let statements: usize = own().map(|more| more.statements).sum();
+        if own().any(|more| more.calls.is_some()) {
+            return None;
+        }
+        let light = statements <= LIGHT && !own().any(|more| more.loops);
+        let kernel = self.module.function(launch.kernel)?;
+        // host code has no warps
+        if can_tell(self.module, kernel) && !self.facts.info.is_on_host(function) && statements <= HEAVY {
+            return Some(Runner::Warp { light });
+        }
+        light.then_some(Runner::Thread)
     }
 
     /// Whether a launch can be run in place.

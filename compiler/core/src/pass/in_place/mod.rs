@@ -1,24 +1,27 @@
-//! Children in place: the thread that launches a small grid runs its threads itself, one after the other. `docs/launch-merging.md` says why
-//! that is allowed.
+//! Children in place: whoever launches a small grid runs its threads too. `docs/launch-merging.md` says why that is allowed.
 //!
 //! - this file: which launches, in which order
 //! - `judge`: what a child, and where it is launched, must be like
 //! - `variant`: the child as a function that is given its place in the grid
-//! - `rewrite`: the loop over a grid's threads, and the choice at the launch
+//! - `warp`: grids of children that launch nothing, run by the lanes of a warp together; `same`: what these lanes have in common
+//! - `rewrite`: the loop over a grid's threads for other children, and the choice at the launch
 
 mod judge;
 mod rewrite;
+mod same;
 #[cfg(test)]
 mod tests;
 mod variant;
+mod warp;
 
 use super::merge::Obstacle;
 use super::merge::facts::Facts;
-use crate::ir::{FunctionId, Launch, Module, StatementKind};
+use crate::ir::{FunctionId, Module, StatementKind};
 use crate::source::Span;
 use judge::Judge;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use variant::Grids;
+pub(super) use warp::ANY_LANES;
 
 /// A launch in device code whose child can be run in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +34,23 @@ pub struct InPlaceSite {
     pub kernel: FunctionId,
     /// Whether `@inline_below` asks for it.
     pub asked: bool,
+    /// Who runs them.
+    pub by: Runner,
     /// Grids of fewer threads are run in place, or why none is.
     pub below: Result<u32, Obstacle>,
+}
+
+/// Who runs a small grid in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runner {
+    /// The thread that launches it, one of its threads after the other.
+    Thread,
+    /// The lanes of the warp that are there, for all that they launch, their threads side by side. Without `@inline_below` it is grids that
+    /// take them few enough rounds.
+    Warp {
+        /// Whether the child is so light that some rounds take less time than until another grid would start.
+        light: bool,
+    },
 }
 
 /// What becomes of each launch that asks for it, or gets it unasked, in the order of the functions.
@@ -44,32 +62,58 @@ pub(super) fn sites(module: &Module, facts: &Facts, default: u32) -> Vec<InPlace
         let statement = block.and_then(|block| block.statements.get(at.statement));
         let Some(StatementKind::Launch(launch)) = statement.map(|statement| &statement.kind) else { continue };
         let asked = launch.hints.inline_below;
-        if asked.is_none() && (default == 0 || !judge.is_small(launch)) {
+        let by = judge.runner(at.function, launch);
+        let unasked = match by {
+            Some(Runner::Warp { .. }) => default,
+            Some(Runner::Thread) => default.min(FEW),
+            None => 0,
+        };
+        if asked.is_none() && unasked == 0 {
             continue;
         }
-        let below = judge.launch(at.function, launch, at.span).map(|()| asked.unwrap_or(default));
+        let below = judge.launch(at.function, launch, at.span).map(|()| asked.unwrap_or(unasked));
         if below.is_ok() || asked.is_some() {
-            let site = InPlaceSite { function: at.function, span: at.span, kernel: at.kernel, asked: asked.is_some(), below };
-            sites.push(site);
+            let (function, span, kernel) = (at.function, at.span, at.kernel);
+            let by = by.unwrap_or(Runner::Thread);
+            sites.push(InPlaceSite { function, span, kernel, asked: asked.is_some(), by, below });
         }
     }
     sites
 }
 
-/// Has small children run by the threads that launch them.
+/// Up to here one thread runs a light child's grid in less time than it takes to push it.
+const FEW: u32 = 129;
+
+/// What [`run_in_place`] did.
+pub(super) struct InPlace {
+    /// What became of launches.
+    pub sites: Vec<InPlaceSite>,
+    /// Of functions that take it that lanes have arguments in common, those that do not: for threads of different grids side by side.
+    pub general: BTreeMap<FunctionId, FunctionId>,
+}
+
+/// Has small children run by those that launch them.
 ///
-/// Runs before launches are merged, when streams whose order is given up have lost it. `default` is for launches of light children that
-/// say nothing themselves; 0 leaves them alone.
-pub(super) fn run_in_place(module: &mut Module, default: u32) -> Vec<InPlaceSite> {
+/// Runs before launches are merged, when streams whose order is given up have lost it. `default` is for launches that say nothing
+/// themselves; 0 leaves them alone.
+pub(super) fn run_in_place(module: &mut Module, default: u32) -> InPlace {
     let facts = Facts::new(module);
     let sites = sites(module, &facts, default);
+    let mut general = BTreeMap::new();
     let done: Vec<InPlaceSite> = sites.iter().filter(|site| site.below.is_ok()).cloned().collect();
-    if !done.is_empty() {
+    if let Some(first) = done.first() {
         let kernels = done.iter().map(|site| site.kernel).collect();
-        let grids = variant::add(module, &facts, &kernels, "in_place");
-        rewrite::sites(module, &done, &grids);
+        let owner = module.function(first.kernel).map(|kernel| kernel.symbol.clone()).unwrap_or_default();
+        let variants = variant::add(module, &facts, &kernels, "in_place");
+        let by_thread = done.iter().filter(|site| site.by == Runner::Thread).map(|site| site.kernel).collect();
+        let grids = variant::grids(module, &variants, &by_thread, "in_place");
+        let by_warp = done.iter().any(|site| site.by != Runner::Thread);
+        let warps = if by_warp { warp::Warps::new(module, &owner, first.span) } else { None };
+        let mut rewrite = rewrite::Rewrite { sites: &done, variants, grids, warps };
+        rewrite.all(module);
+        general = rewrite.warps.map(|warps| warps.general).unwrap_or_default();
     }
-    sites
+    InPlace { sites, general }
 }
 
 /// Functions that run a whole grid of a child, for launches that find no memory to be merged; of children that launch nothing and may run in place
@@ -79,11 +123,6 @@ pub(super) fn whole_grids(module: &mut Module, facts: &Facts, launches: &[(Funct
     let refused: BTreeSet<FunctionId> =
         launches.iter().filter(|(function, kernel)| !judge.is_leaf(*function, *kernel)).map(|(_, kernel)| *kernel).collect();
     let kernels = launches.iter().map(|(_, kernel)| *kernel).filter(|kernel| !refused.contains(kernel)).collect();
-    variant::add(module, facts, &kernels, "whole")
-}
-
-/// Threads of a grid below which this launch is run in place, among those of a function.
-fn below(sites: &[InPlaceSite], function: FunctionId, launch: &Launch, span: Span) -> Option<u32> {
-    let here = |site: &&InPlaceSite| site.function == function && site.kernel == launch.kernel && site.span == span;
-    sites.iter().find(here).and_then(|site| site.below.clone().ok())
+    let variants = variant::add(module, facts, &kernels, "whole");
+    variant::grids(module, &variants, &kernels, "whole")
 }

@@ -1,7 +1,9 @@
 //! The loop over a grid's threads, and the choice where it is launched.
 
-use super::InPlaceSite;
-use super::variant::Grids;
+use super::same::Same;
+use super::variant::{Grids, Variants};
+use super::warp::{NONE, Warps};
+use super::{InPlaceSite, Runner};
 use crate::ir::{
     BinaryOp, BlockId, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand,
     Rvalue, StatementKind, TerminatorKind,
@@ -59,62 +61,95 @@ pub(super) fn grid(module: &Module, kernel: FunctionId, variant: FunctionId, wor
     Some(builder.finish())
 }
 
-/// Rewrites the launches.
-pub(super) fn sites(module: &mut Module, sites: &[InPlaceSite], grids: &Grids) {
-    let mut functions: Vec<FunctionId> = sites.iter().map(|site| site.function).collect();
-    functions.sort_unstable();
-    functions.dedup();
-    for id in functions {
-        taken_out(module, id, |module, function| function_sites(module, id, function, sites, grids));
-    }
+/// Rewrites launches.
+pub(super) struct Rewrite<'a> {
+    pub sites: &'a [InPlaceSite],
+    pub variants: Variants,
+    pub grids: Grids,
+    pub warps: Option<Warps>,
 }
 
-fn function_sites(module: &mut Module, id: FunctionId, function: &mut Function, sites: &[InPlaceSite], grids: &Grids) {
-    // a launch that is not run in place stands in a block of its own
-    let mut done = HashSet::new();
-    let mut block = 0;
-    while block < function.blocks.len() {
-        let here = function.blocks.get(block).filter(|_| !done.contains(&block)).and_then(|data| {
-            data.statements.iter().find_map(|statement| match &statement.kind {
-                StatementKind::Launch(launch) => {
-                    let below = super::below(sites, id, launch, statement.span)?;
-                    Some(((**launch).clone(), below, *grids.get(&launch.kernel)?))
-                }
-                _ => None,
-            })
-        });
-        if let Some((launch, below, grid)) = here {
-            let wanted = |kind: &StatementKind| matches!(kind, StatementKind::Launch(found) if **found == launch);
-            replace_first(module, function, block, wanted, |site, _, end| {
-                done.insert(choose(site, &launch, below, grid, end));
-            });
+impl Rewrite<'_> {
+    pub(super) fn all(&mut self, module: &mut Module) {
+        let mut functions: Vec<FunctionId> = self.sites.iter().map(|site| site.function).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        for id in functions {
+            taken_out(module, id, |module, function| self.function(module, id, function));
         }
-        block += 1;
     }
-}
 
-/// Runs the child, or launches it; goes on in `end` with the result. Gives the block of the launch.
-fn choose(site: &mut Site<'_>, launch: &Launch, below: u32, grid: FunctionId, end: BlockId) -> usize {
-    let [direct, run] = [(); 2].map(|()| site.block());
-    let fits = fits(site, launch, below);
-    site.terminate(TerminatorKind::Branch { condition: fits, then: run, otherwise: direct });
-    site.current = run;
-    let args = launch.args.iter().chain(&launch.grid).chain(&launch.block).cloned().collect();
-    site.push(StatementKind::Call { dst: None, function: grid, args });
-    if let Some(dst) = launch.dst {
-        let success = Const::bits(TypeTable::CUDA_ERROR, 0).into();
-        site.push(StatementKind::Assign { dst, value: Rvalue::Use(success) });
+    fn function(&mut self, module: &mut Module, id: FunctionId, function: &mut Function) {
+        let same = Same::new(function);
+        // a launch that is not run in place stands in a block of its own
+        let mut done = HashSet::new();
+        let mut block = 0;
+        while block < function.blocks.len() {
+            let here = function.blocks.get(block).filter(|_| !done.contains(&block)).and_then(|data| {
+                data.statements.iter().find_map(|statement| match &statement.kind {
+                    StatementKind::Launch(launch) => {
+                        let here = |site: &&InPlaceSite| {
+                            site.function == id && site.kernel == launch.kernel && site.span == statement.span
+                        };
+                        Some(((**launch).clone(), self.sites.iter().find(here)?))
+                    }
+                    _ => None,
+                })
+            });
+            if let Some((launch, found)) = here {
+                let wanted = |kind: &StatementKind| matches!(kind, StatementKind::Launch(found) if **found == launch);
+                replace_first(module, function, block, wanted, |site, _, end| {
+                    done.insert(self.choose(site, found, &launch, &same, end));
+                });
+            }
+            block += 1;
+        }
     }
-    site.terminate(TerminatorKind::Goto(end));
-    site.current = direct;
-    site.push(StatementKind::Launch(Box::new(launch.clone())));
-    site.terminate(TerminatorKind::Goto(end));
-    direct.index()
+
+    /// Runs the child, or launches it; goes on in `end` with the result. Gives the block of the launch.
+    fn choose(&mut self, site: &mut Site<'_>, found: &InPlaceSite, launch: &Launch, same: &Same, end: BlockId) -> usize {
+        let [direct, run] = [(); 2].map(|()| site.block());
+        let below = found.below.as_ref().copied().unwrap_or_default();
+        let (fits, total) = fits(site, launch, below);
+        let values = launch.args.iter().chain(&launch.grid).chain(&launch.block).cloned();
+        let by_warp = match (found.by, &mut self.warps) {
+            (Runner::Warp { light }, Some(warps)) => {
+                warps.function(site.module, same, launch, &self.variants).map(|function| (function, warps.rounds(light)))
+            }
+            _ => None,
+        };
+        let grid = self.grids.get(&launch.kernel);
+        if let Some((function, rounds)) = by_warp {
+            let threads = site.assign(U32, Rvalue::Cast(CastKind::Int, total));
+            let threads = site.assign(U32, Rvalue::Select(fits, threads, Const::u32(NONE).into()));
+            let rounds = if found.asked { Const::u32(u32::MAX).into() } else { site.call(U32, rounds, Vec::new()) };
+            let args = values.chain([threads, rounds]).collect();
+            let ran = site.call(TypeTable::BOOL, function, args);
+            site.terminate(TerminatorKind::Branch { condition: ran, then: run, otherwise: direct });
+            site.current = run;
+        } else if let Some(grid) = grid {
+            site.terminate(TerminatorKind::Branch { condition: fits, then: run, otherwise: direct });
+            site.current = run;
+            site.push(StatementKind::Call { dst: None, function: *grid, args: values.collect() });
+        } else {
+            site.terminate(TerminatorKind::Goto(direct));
+            site.current = run;
+        }
+        if let Some(dst) = launch.dst {
+            let success = Const::bits(TypeTable::CUDA_ERROR, 0).into();
+            site.push(StatementKind::Assign { dst, value: Rvalue::Use(success) });
+        }
+        site.terminate(TerminatorKind::Goto(end));
+        site.current = direct;
+        site.push(StatementKind::Launch(Box::new(launch.clone())));
+        site.terminate(TerminatorKind::Goto(end));
+        direct.index()
+    }
 }
 
 /// Whether the configuration is one that is not refused (R19), of fewer than `below` threads. No product overflows where all extents are
-/// less than that, which is at most 2^16; where one is not, the products do not count.
-fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> Operand {
+/// less than that, which is at most 2^16; where one is not, the products do not count. And how many there are (`u64`).
+fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> (Operand, Operand) {
     let most = most_threads(site.module, launch.kernel);
     let mut all = Operand::from(Const::bool(true));
     let mut product = |site: &mut Site<'_>, extents: &[Operand; 3]| {
@@ -141,7 +176,7 @@ fn fits(site: &mut Site<'_>, launch: &Launch, below: u32) -> Operand {
     }
     let total = site.binary(U64, BinaryOp::Mul, &blocks, &threads);
     require(site, &mut all, &total, &Const::u64(u64::from(below)).into());
-    all
+    (all, total)
 }
 
 /// And `value` is less than `limit`.

@@ -1,6 +1,7 @@
+use crate::builtins::WarpOp;
 use crate::ir::{Module, StatementKind};
 use crate::lower::testing::{check, function, module, statements};
-use crate::pass::{InPlaceSite, MergeOptions, const_fold, merge_launches, simplify};
+use crate::pass::{InPlaceSite, MergeOptions, Runner, const_fold, merge_launches, simplify};
 
 fn run(module: &mut Module, inline_below: u32) -> Vec<InPlaceSite> {
     const_fold(module);
@@ -88,9 +89,55 @@ fn light_children_need_no_attribute() {
     assert_eq!(light("x[threadIdx.x] = n;", forget), [Ok(64)]);
     assert_eq!(light("x[threadIdx.x] = n;", &format!("@inline_below(8) {forget}")), [Ok(8)]);
     assert_eq!(light("x[threadIdx.x] = n;", &format!("@merge(off) {forget}")), []);
-    assert_eq!(light("for i in 0..n { x[i] = n; }", forget), []);
+    // heavier ones by a warp only
+    assert_eq!(light("for i in 0..n { x[i] = n; }", forget), [Ok(64)]);
     assert_eq!(light(&format!("let n: u32 = 1; {forget}"), forget), []);
     assert_eq!(light("x[threadIdx.x] = n;", "c<<<n, 8>>>(x, 1);"), []);
+}
+
+#[test]
+fn who_runs_a_child() {
+    let by = |child: &str, param: &str| {
+        let text = format!(
+            "struct Pair {{ a: u8, b: f64x2 }} struct Row {{ all: [i32; 2] }}
+             kernel c(x: *global i32, p: {param}) {{ {child} }}
+             kernel p(x: *global i32, p: *global {param}, n: u32) {{ c<<<n, 8, 0, cudaStreamFireAndForget>>>(x, *p); }}"
+        );
+        run(&mut module(&text), 1 << 16).into_iter().map(|site| (site.by, site.below)).collect::<Vec<_>>()
+    };
+    let warp = |light| vec![(Runner::Warp { light }, Ok(1 << 16))];
+    assert_eq!(by("x[threadIdx.x] = 1;", "i32"), warp(true));
+    assert_eq!(by("for i in 0..9 { atomicAdd(x, i); }", "f16"), warp(false));
+    assert_eq!(by("x[threadIdx.x] = p.a as i32;", "Pair"), warp(true));
+    // lanes do not tell each other arrays
+    assert_eq!(by("x[threadIdx.x] = p.all[0];", "Row"), [(Runner::Thread, Ok(129))]);
+    assert_eq!(by("for i in 0..9 { atomicAdd(x, p.all[0]); }", "Row"), []);
+}
+
+#[test]
+fn lanes_do_not_tell_each_other_what_all_of_them_know() {
+    let shuffles = |launch: &str| {
+        let text = format!(
+            "struct S {{ p: *global i32, n: i32 }}
+             kernel c(x: *global i32, n: i32) {{ x[threadIdx.x] = n; }}
+             kernel p(x: *global i32, s: S, n: i32) {{
+                 var m = n; if threadIdx.x == 1 {{ m += 1; }}
+                 c<<<1, 8, 0, cudaStreamFireAndForget>>>({launch});
+             }}"
+        );
+        let mut module = module(&text);
+        run(&mut module, 1 << 16);
+        let written = module.functions.iter().filter(|f| f.symbol.starts_with("cdpc$warp$") && f.symbol.ends_with("$c"));
+        let count = |f| statements(f).iter().filter(|s| matches!(s, StatementKind::Warp { op: WarpOp::Shfl, .. })).count();
+        // one is for where the threads of a lane start
+        written.map(count).min().unwrap() - 1
+    };
+    assert_eq!(shuffles("x, n"), 0);
+    assert_eq!(shuffles("x + 4, n * 2"), 0);
+    assert_eq!(shuffles("s.p, s.n"), 0);
+    assert_eq!(shuffles("x, m"), 1);
+    assert_eq!(shuffles("x, x[n]"), 1);
+    assert_eq!(shuffles("&x[threadIdx.x], n"), 1);
 }
 
 #[test]
@@ -104,9 +151,14 @@ fn a_child_is_one_function_whatever_launches_it() {
          }",
     );
     assert_eq!(run(&mut module, 0).len(), 2);
-    let named = |start: &str| module.functions.iter().filter(|function| function.symbol.starts_with(start)).count();
-    assert_eq!(named("cdpc$in_place$"), 2);
-    assert_eq!(named("cdpc$in_place_grid$"), 1);
+    let named = |start: &str, end: &str| {
+        let symbols = module.functions.iter().map(|function| &function.symbol);
+        symbols.filter(|symbol| symbol.starts_with(start) && symbol.ends_with(end)).count()
+    };
+    assert_eq!(named("cdpc$in_place$", ""), 2);
+    // for lanes whose arguments are their kernel's, and for others; one for each size of blocks and grids
+    assert_eq!(named("cdpc$warp$", "$c"), 4);
+    assert_eq!(named("cdpc$in_place_grid$", ""), 0);
     let launches = statements(function(&module, "p")).iter().filter(|s| matches!(s, StatementKind::Launch(_))).count();
     // what is not run in place is pushed, also where blocks are as large as the launch says
     assert_eq!(launches, 0);

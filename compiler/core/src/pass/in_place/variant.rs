@@ -6,11 +6,15 @@ use crate::pass::merge::facts::Facts;
 use crate::pass::merge::variant::given;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// By kernel, or function that it calls: the function that is given its place, behind its own parameters: `blockIdx`, `gridDim`, `threadIdx`,
+/// `blockDim`, each in x, y, z.
+pub(super) type Variants = BTreeMap<FunctionId, FunctionId>;
+
 /// By kernel: the function that runs a whole grid. Its parameters are the kernel's, then the extents of the grid, then those of a block.
 pub(in crate::pass) type Grids = BTreeMap<FunctionId, FunctionId>;
 
 /// Adds a variant of every child, and of the functions that it calls where they ask for a place. Their symbols have `word` in them.
-pub(super) fn add(module: &mut Module, facts: &Facts, kernels: &BTreeSet<FunctionId>, word: &str) -> Grids {
+pub(super) fn add(module: &mut Module, facts: &Facts, kernels: &BTreeSet<FunctionId>, word: &str) -> Variants {
     let mut variants = BTreeMap::new();
     for kernel in kernels {
         for id in facts.reached(*kernel) {
@@ -28,6 +32,11 @@ pub(super) fn add(module: &mut Module, facts: &Facts, kernels: &BTreeSet<Functio
             given(function, None, MergeMode::Threads, |id| variants.get(&id).copied());
         }
     }
+    variants
+}
+
+/// Adds what runs whole grids of these children, of which there are variants.
+pub(super) fn grids(module: &mut Module, variants: &Variants, kernels: &BTreeSet<FunctionId>, word: &str) -> Grids {
     let mut grids = Grids::new();
     for kernel in kernels {
         let Some(variant) = variants.get(kernel) else { continue };

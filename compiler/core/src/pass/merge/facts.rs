@@ -4,6 +4,7 @@ use super::variant::BLOCK_PLACE;
 use crate::analysis::outstanding::stream;
 use crate::builtins::{BarrierOp, Register, RuntimeFn, STREAM_FIRE_AND_FORGET, STREAM_TAIL_LAUNCH};
 use crate::ir::{Access, Function, FunctionId, Launch, Merge, Module, Operand, PlaceBase, Rvalue, StatementKind};
+use crate::pass::in_place;
 use crate::pass::launch::stream::{StreamKind, Streams};
 use crate::source::Span;
 use crate::types::Space;
@@ -198,6 +199,8 @@ fn does(module: &Module, function: &Function) -> Does {
         does.external = Some(function.span);
         return does;
     }
+    // which lanes are there does not matter to what these do
+    let any_lanes = function.symbol.starts_with(in_place::ANY_LANES);
     let streams = Streams::new(function);
     for statement in function.blocks.iter().flat_map(|block| &block.statements) {
         let span = statement.span;
@@ -223,6 +226,7 @@ fn does(module: &Module, function: &Function) -> Does {
             }
         }
         match &statement.kind {
+            StatementKind::Barrier { op: BarrierOp::Warp, .. } | StatementKind::Warp { .. } if any_lanes => {}
             StatementKind::Barrier { op: BarrierOp::Warp, .. } | StatementKind::Warp { .. } => note(&mut does.warp),
             StatementKind::Barrier { op, .. } if op.is_of_cluster() => note(&mut does.cluster),
             StatementKind::Barrier { .. } => note(&mut does.barrier),
@@ -231,6 +235,7 @@ fn does(module: &Module, function: &Function) -> Does {
                 note(&mut does.cluster);
             }
             StatementKind::Assign { value: Rvalue::Register(register), .. } => match register {
+                Register::LaneId if any_lanes => {}
                 Register::LaneId => note(&mut does.warp),
                 Register::GridId => note(&mut does.gridid),
                 Register::WarpSize | Register::Clock | Register::Clock64 | Register::GlobalTimer => {}

@@ -9,7 +9,7 @@ use crate::types::{EnumDef, StructDef, StructId, Type, TypeId, TypeTable};
 use std::collections::HashMap;
 
 /// What becomes of names.
-pub(super) struct Naming<'a> {
+pub(in crate::pass) struct Naming<'a> {
     /// The symbol of a function or variable in the other module.
     pub symbol: &'a dyn Fn(&str) -> String,
     /// Functions that are declared only, by name.
@@ -19,7 +19,7 @@ pub(super) struct Naming<'a> {
 }
 
 /// Adds everything; the functions by name. None when a function is declared and not given.
-pub(super) fn graft(module: &mut Module, part: Module, naming: &Naming<'_>) -> Option<HashMap<String, FunctionId>> {
+pub(in crate::pass) fn graft(module: &mut Module, part: Module, naming: &Naming<'_>) -> Option<HashMap<String, FunctionId>> {
     let mut graft = Graft {
         from: &part.types,
         to: &mut module.types,

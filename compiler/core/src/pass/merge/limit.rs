@@ -7,7 +7,6 @@
 //! The limit is computed by the thread that launches, when it does. It may load memory for that, because a child may start right away, and what
 //! is written later without waiting for the child is a race (R11, R13). Children load it unconditionally then, so it is there.
 
-use super::runtime::Runtime;
 use crate::builtins::{Intrinsic, Register};
 use crate::ir::{
     Access, BinaryOp, BlockId, CastKind, Const, Function, FunctionId, GlobalId, LocalId, Module, Operand, Place, PlaceBase,
@@ -19,7 +18,7 @@ use std::collections::HashMap;
 
 /// The threads with `number + offset < bound`, or `<=`, are those that matter; both sides are integers of one type, and wrap.
 #[derive(Clone, Debug)]
-pub(super) struct Limit {
+pub(in crate::pass) struct Limit {
     offset: Option<Uniform>,
     bound: Uniform,
     int: Int,
@@ -164,10 +163,10 @@ impl Limit {
     }
 
     /// How many threads matter, of `total` (`u32`) in the grid, whose numbers of blocks and of their threads are `extents`: a `u32`.
-    pub(super) fn emit(
+    pub(in crate::pass) fn emit(
         &self,
         code: &mut Code<'_>,
-        runtime: &Runtime,
+        below: FunctionId,
         extents: [&Operand; 2],
         args: &[Operand],
         total: Operand,
@@ -194,7 +193,7 @@ impl Limit {
             _ => i64::MAX,
         };
         let inclusive = Const::bool(self.inclusive).into();
-        code.call(TypeTable::U32, runtime.below, vec![offset, bound, number(most), inclusive, total])
+        code.call(TypeTable::U32, below, vec![offset, bound, number(most), inclusive, total])
     }
 }
 

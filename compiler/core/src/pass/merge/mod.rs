@@ -16,14 +16,14 @@
 
 mod buckets;
 pub(super) mod facts;
-mod graft;
+pub(super) mod graft;
 mod hints;
-mod limit;
-mod plan;
+pub(super) mod limit;
+pub(super) mod plan;
 mod push;
 mod record;
 mod rewrite;
-mod runtime;
+pub(super) mod runtime;
 #[cfg(test)]
 mod tests;
 pub(super) mod variant;
@@ -42,12 +42,9 @@ pub struct MergeOptions {
     pub width: PointerWidth,
     /// How much device memory pushed launches may take, in bytes; what has no room is launched as it is. At least 64 KiB.
     pub memory: u64,
-    /// Grids of fewer threads are run by the thread that launches them, where the child is light and its launch does not say otherwise; 0: none.
+    /// Grids of fewer threads may be run by those that launch them, where the launch does not say otherwise; 0: none. At most 65,536.
     pub inline_below: u32,
 }
-
-/// Up to here a light child costs the thread that launches it less than a push.
-const INLINE_BELOW: u32 = 129;
 
 /// What became of the launches in device code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +57,7 @@ pub struct Merged {
 
 impl Default for MergeOptions {
     fn default() -> Self {
-        Self { width: PointerWidth::W64, memory: 256 << 20, inline_below: INLINE_BELOW }
+        Self { width: PointerWidth::W64, memory: 256 << 20, inline_below: 1 << 16 }
     }
 }
 
@@ -78,9 +75,9 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
         && let Some(runtime) = runtime::add(module, &facts, &plan)
     {
         let pushers = push::add(module, &plan, &runtime);
-        let functions = variant::add(module, &facts, &plan, &pushers);
+        let functions = variant::add(module, &facts, &plan, &pushers, &in_place.general);
         rewrite::runs(module, &plan, &runtime, &functions, &facts);
         rewrite::roots(module, &facts, &plan, &runtime, &pushers);
     }
-    Merged { sites: plan.sites, in_place }
+    Merged { sites: plan.sites, in_place: in_place.sites }
 }

@@ -44,7 +44,7 @@ pub struct Obstacle {
 }
 
 /// How many threads a block has in x, y and z; none where the launches say it when they are made.
-pub(super) type Extents = [Option<u32>; 3];
+pub(in crate::pass) type Extents = [Option<u32>; 3];
 
 /// What launches of one queue have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ pub(super) struct Key {
 
 /// What a child's limit asks of its grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Shape {
+pub(in crate::pass) enum Shape {
     /// It has none.
     Any,
     /// One dimension.
@@ -109,7 +109,7 @@ pub(super) struct Plan {
 
 /// The limits of kernels, by the size of their blocks.
 #[derive(Default)]
-struct Limits {
+pub(in crate::pass) struct Limits {
     found: HashMap<(FunctionId, Extents), (Shape, Option<Limit>)>,
 }
 
@@ -260,7 +260,7 @@ impl Plan {
 }
 
 impl Limits {
-    fn look_for(&mut self, module: &Module, kernel: FunctionId, block: Extents) {
+    pub(in crate::pass) fn look_for(&mut self, module: &Module, kernel: FunctionId, block: Extents) {
         self.found.entry((kernel, block)).or_insert_with(|| {
             let find = |one| Limit::find(module, kernel, block, one);
             match find(false) {
@@ -271,7 +271,7 @@ impl Limits {
     }
 
     /// Which limit a launch can have.
-    fn shape(&self, launch: &Launch, block: Extents) -> Shape {
+    pub(in crate::pass) fn shape(&self, launch: &Launch, block: Extents) -> Shape {
         let is_one = |extents: &[crate::ir::Operand]| extents.iter().all(|extent| constant(extent) == Some(1));
         match self.found.get(&(launch.kernel, block)) {
             Some((Shape::Line, _)) if is_one(&launch.grid[1..]) => Shape::Line,
@@ -280,7 +280,7 @@ impl Limits {
         }
     }
 
-    fn of(&self, kernel: FunctionId, block: Extents, shape: Shape) -> Option<Limit> {
+    pub(in crate::pass) fn of(&self, kernel: FunctionId, block: Extents, shape: Shape) -> Option<Limit> {
         self.found.get(&(kernel, block)).filter(|(found, _)| *found == shape).and_then(|(_, limit)| limit.clone())
     }
 }

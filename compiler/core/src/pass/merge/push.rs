@@ -160,7 +160,7 @@ impl Push<'_> {
         code.unless(BinaryOp::Eq, &units, &zero, direct);
         let Some(limit) = &queue.limit else { return units };
         let total = code.binary(U32, BinaryOp::Mul, &units, &threads);
-        let units = limit.emit(code, runtime, [&x, &threads], args, total);
+        let units = limit.emit(code, runtime.below, [&x, &threads], args, total);
         let nothing = code.block();
         code.unless(BinaryOp::Eq, &units, &zero, nothing);
         let rest = code.builder.current();
@@ -173,7 +173,7 @@ impl Push<'_> {
 }
 
 impl Code<'_> {
-    pub(super) fn call(&mut self, ty: TypeId, function: FunctionId, args: Vec<Operand>) -> Operand {
+    pub(in crate::pass) fn call(&mut self, ty: TypeId, function: FunctionId, args: Vec<Operand>) -> Operand {
         let dst = self.builder.temporary(ty, self.span);
         self.builder.push(StatementKind::Call { dst: Some(dst), function, args }, self.span);
         dst.into()

@@ -160,7 +160,7 @@ fn run(module: &mut Module, queue: &Queue, declared: &Function, variant: Functio
 }
 
 impl Code<'_> {
-    fn product(&mut self, extents: &[Operand]) -> Operand {
+    pub(in crate::pass) fn product(&mut self, extents: &[Operand]) -> Operand {
         let one = Operand::from(Const::u32(1));
         extents.iter().fold(one, |product, extent| match (constant(&product), constant(extent)) {
             (Some(a), Some(b)) => Const::u32(a.wrapping_mul(b)).into(),
@@ -171,7 +171,7 @@ impl Code<'_> {
     }
 
     /// x, y and z of the place with this number.
-    fn split(&mut self, number: Operand, size: &[Operand]) -> Vec<Operand> {
+    pub(in crate::pass) fn split(&mut self, number: Operand, size: &[Operand]) -> Vec<Operand> {
         let is_one = |operand: &Operand| operand.as_bits() == Some(1);
         let mut rest = number;
         let mut place = Vec::new();

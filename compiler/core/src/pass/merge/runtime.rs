@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 const COMMON: &str = include_str!("runtime.cdp");
+pub(in crate::pass) const BELOW: &str = include_str!("below.cdp");
 const BLOCKS: &str = include_str!("blocks.cdp");
 const PARTS: &str = include_str!("parts.cdp");
 /// Where no kernel has buckets.
@@ -105,7 +106,7 @@ fn declaration(module: &mut Module, index: usize, span: Span) -> Function {
 }
 
 /// A module of a text; none when there are errors in it.
-fn compile(text: &str) -> Option<Module> {
+pub(in crate::pass) fn compile(text: &str) -> Option<Module> {
     let mut sources = SourceMap::new();
     let file = sources.add("cdpc$merge", text);
     let (tree, mut diagnostics) = syntax::parse(file, text);
@@ -156,6 +157,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     choose(&mut text, "has_tails", "bool", &children(&tails));
     let staying = |index: usize| plan.queues.get(index).is_some_and(|queue| stays(facts, queue));
     choose(&mut text, "stays", "bool", &children(&|index| staying(index).to_string()));
+    text.push_str(BELOW);
     text.push_str(COMMON);
     text.push_str(STAGE);
     text.push_str(if plan.buckets.is_empty() { NO_PARTS } else { PARTS });

@@ -34,7 +34,14 @@ pub(super) fn registers(mode: MergeMode) -> impl Iterator<Item = Register> {
 }
 
 /// Adds a variant of every child kernel, and of the functions that it calls where they need one. Their launches are pushes already.
-pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, pushers: &Pushers) -> Variants {
+/// Threads of different grids side by side have no arguments in common: they call what is `general`.
+pub(super) fn add(
+    module: &mut Module,
+    facts: &Facts,
+    plan: &Plan,
+    pushers: &Pushers,
+    general: &BTreeMap<FunctionId, FunctionId>,
+) -> Variants {
     let mut variants = Variants::new();
     for queue in &plan.queues {
         let threads = queue.mode == MergeMode::Threads;
@@ -54,6 +61,13 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan, pushers: &Pus
             function.symbol = format!("cdpc$merge${word}${}", function.symbol);
             let next = given(function, Some("next"), mode, |id| variants.get(&(id, *threads)).copied());
             rewrite::pushes(plan, pushers, *original, function, Context::Given(next));
+            for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements).filter(|_| *threads) {
+                if let StatementKind::Call { function, .. } = &mut statement.kind
+                    && let Some(other) = general.get(function)
+                {
+                    *function = *other;
+                }
+            }
         }
     }
     variants

@@ -1,8 +1,8 @@
 //! Rewriting one call in place.
 
 use crate::ir::{
-    BinaryOp, Block, BlockId, Function, Local, LocalId, Module, Operand, Rvalue, Statement, StatementKind, Terminator,
-    TerminatorKind,
+    BinaryOp, Block, BlockId, Function, FunctionId, Local, LocalId, Module, Operand, Rvalue, Statement, StatementKind,
+    Terminator, TerminatorKind,
 };
 use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
@@ -52,6 +52,12 @@ impl Site<'_> {
     pub(in crate::pass) fn assign(&mut self, ty: TypeId, value: Rvalue) -> Operand {
         let dst = self.local(ty);
         self.push(StatementKind::Assign { dst, value });
+        dst.into()
+    }
+
+    pub(in crate::pass) fn call(&mut self, ty: TypeId, function: FunctionId, args: Vec<Operand>) -> Operand {
+        let dst = self.local(ty);
+        self.push(StatementKind::Call { dst: Some(dst), function, args });
         dst.into()
     }
 
