@@ -14,6 +14,9 @@ const NOT_RUN: &[&str] = &[];
 const NOT_GOLDEN: &[&str] = &[];
 const NOT_SHOWN: &[&str] = &[];
 
+/// The pages of the reference.
+const REFERENCE: [&str; 5] = ["language.md", "builtins.md", "mathematics.md", "textures.md", "runtime-calls.md"];
+
 /// What no table has.
 const OTHERS: [&str; 12] = [
     "printf",
@@ -107,9 +110,11 @@ fn used_in(folder: &str) -> BTreeSet<String> {
 /// What the examples of the reference use, other than those of mistakes.
 fn used_in_examples() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let page = read(&root().join("docs/language.md"));
-    for part in page.split("\n```cdp\n").skip(1) {
-        used(part.split("\n```").next().unwrap_or(""), &mut found);
+    for name in REFERENCE {
+        let page = read(&root().join("docs").join(name));
+        for part in page.split("\n```cdp\n").skip(1) {
+            used(part.split("\n```").next().unwrap_or(""), &mut found);
+        }
     }
     found
 }
@@ -142,7 +147,7 @@ fn check(place: &str, used: &BTreeSet<String>, excepted: &[&str], alike: bool, w
 fn every_builtin_is_run_compiled_and_shown() {
     let mut wrong = check("lang-tests/run", &used_in("lang-tests/run"), NOT_RUN, false, |_| true);
     wrong.extend(check("ptx-golden/cases", &used_in("ptx-golden/cases"), NOT_GOLDEN, false, |on_device| on_device));
-    wrong.extend(check("docs/language.md, examples", &used_in_examples(), NOT_SHOWN, true, |_| true));
+    wrong.extend(check("the reference in docs, examples", &used_in_examples(), NOT_SHOWN, true, |_| true));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
