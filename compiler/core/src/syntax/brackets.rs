@@ -189,7 +189,7 @@ impl Run<'_> {
             Token::Semicolon => !top.c_for,
             Token::Arrow => self.stack.len() == 1 && self.head == Head::Keyword,
             Token::BraceOpen => !top.has_if && !self.starts_literal(next),
-            Token::Shared => self.out.tokens.last().is_none_or(|previous| previous.token != Token::Star),
+            Token::Shared => !self.follows_star(),
             other => other.starts_statement(),
         };
         if !ends {
@@ -230,6 +230,8 @@ impl Run<'_> {
             (found, Head::Struct) if found.is_name() => Head::Fields,
             (Token::BraceOpen | Token::Semicolon | Token::Less, _) => Head::None,
             (Token::Arrow, Head::Complete) => Head::Result,
+            // `-> *shared T`
+            (Token::Shared, head) if self.follows_star() => head,
             (found, head) if body_is_missing(head, found, new_line) => {
                 let end = previous.map_or(token.start, |previous| previous.end);
                 let span = Span::new(self.source.file, end, end);
@@ -242,6 +244,11 @@ impl Run<'_> {
             }
             (_, head) => head,
         };
+    }
+
+    /// Whether the last token is one that a pointer type, or its space, starts behind.
+    fn follows_star(&self) -> bool {
+        self.out.tokens.last().is_some_and(|previous| previous.token == Token::Star)
     }
 
     /// The first token of the statement that the last `;` ended.

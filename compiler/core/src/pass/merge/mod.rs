@@ -9,7 +9,7 @@
 //! - `limit`: how many threads of a child do anything
 //! - `record`: what is pushed for a launch
 //! - `runtime`: the code that all queues share, and the kernels that run what is in them, from `runtime.cdp`, `reserve.cdp`,
-//!   `stage.cdp`, `sizes.cdp`, `blocks.cdp` and `threads.cdp`; `graft` puts it into the module
+//!   `stage.cdp`, `here.cdp`, `nowhere.cdp`, `sizes.cdp`, `blocks.cdp` and `threads.cdp`; `graft` puts it into the module
 //! - `variant`: functions as merged grids run them: where a block is and how many there are become parameters
 //! - `buckets`: kernels with `@merge(buckets(n))`, whose threads are counted, and `parts.cdp`, what counts them
 //! - `push`: functions that push a launch; `rewrite`: calls of them in the place of launches
@@ -71,6 +71,7 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
     let facts = facts::Facts::new(module);
     let mut plan = plan::Plan::new(module, &facts, options);
     plan.run_in_place(module, &facts);
+    plan.keep(module, &facts);
     if !plan.queues.is_empty()
         && let Some(runtime) = runtime::add(module, &facts, &plan)
     {

@@ -4,6 +4,7 @@ use super::MergeOptions;
 use super::facts::{Facts, MOST_THREADS_Z, constant, is_fire_and_forget, is_free, most_threads, order};
 use super::limit::Limit;
 use super::record::Record;
+use super::runtime::stays;
 use crate::ir::{FunctionId, Launch, Merge, Module, StatementKind};
 use crate::source::Span;
 use std::collections::{BTreeMap, HashMap};
@@ -81,6 +82,8 @@ pub(super) struct Queue {
     /// Runs a whole grid in the thread that launches it, with the kernel's arguments and the extents of grid and block; where there is no memory
     /// for a record.
     pub whole_grid: Option<FunctionId>,
+    /// Whether blocks of its merged grids run some of what they push themselves.
+    pub keeps: bool,
     /// Its first launch.
     pub span: Span,
 }
@@ -113,6 +116,8 @@ pub(in crate::pass) struct Limits {
     found: HashMap<(FunctionId, Extents), (Shape, Option<Limit>)>,
 }
 
+/// Bytes of a record that a block keeps for itself: a block has two times 128 of them in its shared memory.
+const MOST_KEPT: u64 = 64;
 /// So many bits say which queues have something in them.
 const MOST_QUEUES: usize = 64;
 /// Blocks of fewer threads are laid side by side where that is possible.
@@ -173,6 +178,24 @@ impl Plan {
         let grids = crate::pass::in_place::whole_grids(module, facts, &launches);
         for queue in &mut self.queues {
             queue.whole_grid = grids.get(&queue.kernel).copied();
+        }
+    }
+
+    /// Has blocks run some of what they push themselves: where they stay, no other merged grids push into the queue, and its records are small.
+    pub(super) fn keep(&mut self, module: &Module, facts: &Facts) {
+        let decide = |index: usize, queue: &Queue| {
+            let pushed_by = |kernel: FunctionId| {
+                let reached = facts.reached(kernel);
+                self.placed.iter().any(|((function, _), number)| *number == index && reached.contains(function))
+            };
+            let others = self.queues.iter().enumerate().filter(|(other, _)| *other != index);
+            stays(facts, queue)
+                && queue.record.layout(module, &self.options).bytes <= MOST_KEPT
+                && others.map(|(_, other)| other.kernel).all(|kernel| kernel != queue.kernel && !pushed_by(kernel))
+        };
+        let keeps: Vec<bool> = self.queues.iter().enumerate().map(|(index, queue)| decide(index, queue)).collect();
+        for (queue, keeps) in self.queues.iter_mut().zip(keeps) {
+            queue.keeps = keeps;
         }
     }
 
@@ -248,7 +271,8 @@ impl Plan {
         }
         let Key { kernel, block, shared, shape } = key;
         let limit = self.limits.of(kernel, block, shape);
-        let mut queue = Queue { kernel, block, shared, mode: MergeMode::Blocks, limit, record, whole_grid: None, span };
+        let mut queue =
+            Queue { kernel, block, shared, mode: MergeMode::Blocks, limit, record, whole_grid: None, keeps: false, span };
         if apart && (queue.limit.is_some() || queue.threads().is_none_or(|threads| threads < GOOD_BLOCK)) {
             queue.mode = MergeMode::Threads;
         }

@@ -23,6 +23,8 @@ pub(super) struct Pusher {
     pub root: FunctionId,
     /// For merged grids: their context.
     pub merged: FunctionId,
+    /// The same, where blocks run some of what they push themselves.
+    pub kept: Option<FunctionId>,
     /// For roots with buckets: of how many blocks.
     pub bucket: Option<FunctionId>,
 }
@@ -32,6 +34,7 @@ pub(super) struct Pusher {
 enum Of {
     Root,
     Merged,
+    Kept,
     Bucket,
 }
 
@@ -48,6 +51,7 @@ pub(super) fn add(module: &mut Module, plan: &Plan, runtime: &Runtime) -> Pusher
     let all = queues.map(|(number, queue)| Pusher {
         root: add(queue, number, Of::Root),
         merged: add(queue, number, Of::Merged),
+        kept: queue.keeps.then(|| add(queue, number, Of::Kept)),
         bucket: runtime.part_context.map(|_| add(queue, number, Of::Bucket)),
     });
     all.collect()
@@ -68,6 +72,7 @@ impl Push<'_> {
         let kind = match of {
             Of::Root => "push",
             Of::Merged => "again",
+            Of::Kept => "keep",
             Of::Bucket => "bucket",
         };
         let (name, symbol) = (format!("cdpc${kind}_{number}"), format!("cdpc$merge${owner}${kind}_{number}"));
@@ -75,7 +80,7 @@ impl Push<'_> {
         builder.function_mut().inline = Inline::Never;
         let given = match of {
             Of::Root => None,
-            Of::Merged => Some("context"),
+            Of::Merged | Of::Kept => Some("context"),
             Of::Bucket => Some("blocks"),
         };
         let given = given.map(|name| Operand::from(builder.param(name, U32, false, span)));
@@ -87,6 +92,8 @@ impl Push<'_> {
         let args: Vec<Operand> = types.iter().map(|ty| builder.param("", *ty, false, span).into()).collect();
         let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
         let record = module.types.pointer(Space::Global, queue.record.ty, false);
+        let [kept_bytes, kept_record] =
+            [TypeTable::U8, queue.record.ty].map(|ty| module.types.pointer(Space::Shared, ty, false));
         let result = builder.variable("error", TypeTable::CUDA_ERROR, span);
         let mut code = Code { builder: &mut builder, span };
         let success = || Operand::from(Const::bits(TypeTable::CUDA_ERROR, 0));
@@ -100,20 +107,25 @@ impl Push<'_> {
                 code.call(U32, self.runtime.root_context, vec![number])
             }
         };
+        if let (Of::Kept, Some(Some([reserve, record]))) = (of, self.runtime.here.get(number)) {
+            let number = code.call(U32, *reserve, vec![units.clone()]);
+            let [here, elsewhere] = [(); 2].map(|()| code.block());
+            let none = code.compare(BinaryOp::Eq, &number, &Const::u32(NO_CONTEXT).into());
+            code.branch(none, elsewhere, here);
+            code.go_on_in(here);
+            let place = code.call(kept_bytes, *record, vec![number]);
+            let place = code.cast(kept_record, CastKind::Pointer, &place);
+            self.store(&mut code, &place, [&grid, &block], &args);
+            code.give(Some(success()));
+            code.go_on_in(elsewhere);
+        }
         code.unless(BinaryOp::Eq, &context, &Const::u32(NO_CONTEXT).into(), direct);
         let reserve = self.runtime.reserve.get(number).copied().unwrap_or(FunctionId(u32::MAX));
         let place = code.call(bytes, reserve, vec![context.clone(), units]);
         let full = code.block();
         code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), full);
         let record = code.cast(record, CastKind::Pointer, &place);
-        let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
-        let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
-        let fields = unknown.chain(threads.chain(args.iter().cloned()).map(Some));
-        for (index, value) in (0u32..).zip(fields).filter_map(|(index, value)| Some((index, value?))) {
-            let mut place = Place::deref(record.clone());
-            place.path.push(Projection::Field(index));
-            code.builder.push(StatementKind::Store { place, value, access: Access::Plain }, span);
-        }
+        self.store(&mut code, &record, [&grid, &block], &args);
         code.give(Some(success()));
         code.go_on_in(full);
         if let Some(whole_grid) = queue.whole_grid {
@@ -131,6 +143,19 @@ impl Push<'_> {
         code.launch(queue, [grid, block], args, result);
         code.give(Some(result.into()));
         builder.finish()
+    }
+
+    /// Fills a record.
+    fn store(&self, code: &mut Code<'_>, record: &Operand, [grid, block]: [&[Operand; 3]; 2], args: &[Operand]) {
+        let queue = self.queue;
+        let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
+        let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
+        let fields = unknown.chain(threads.chain(args.iter().cloned()).map(Some));
+        for (index, value) in (0u32..).zip(fields).filter_map(|(index, value)| Some((index, value?))) {
+            let mut place = Place::deref(record.clone());
+            place.path.push(Projection::Field(index));
+            code.builder.push(StatementKind::Store { place, value, access: Access::Plain }, code.span);
+        }
     }
 
     /// Units of the launched grid; goes to `direct` where it cannot be pushed, and gives success where nothing is to do.

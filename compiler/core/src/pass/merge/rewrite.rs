@@ -5,7 +5,7 @@ use super::facts::{Facts, constant, is_fire_and_forget};
 use super::plan::{MergeMode, Plan, Queue};
 use super::push::Pushers;
 use super::runtime::Runtime;
-use super::variant::{Variants, registers};
+use super::variant::{Variants, Way, registers};
 use crate::analysis::outstanding::stream;
 use crate::builtins::RuntimeFn;
 use crate::ir::{
@@ -26,6 +26,8 @@ pub(super) enum Context {
     Root,
     /// This one.
     Given(LocalId),
+    /// This one, where the block has no room.
+    Kept(LocalId),
     /// That of the bucket of so many blocks of a root.
     Bucket(u32),
 }
@@ -82,6 +84,7 @@ pub(super) fn pushes(plan: &Plan, pushers: &Pushers, id: FunctionId, function: &
         let (function, before) = match context {
             Context::Root => (pusher.root, Vec::new()),
             Context::Given(context) => (pusher.merged, vec![context.into()]),
+            Context::Kept(context) => (pusher.kept.unwrap_or(pusher.merged), vec![context.into()]),
             Context::Bucket(blocks) => (pusher.bucket.unwrap_or(pusher.root), vec![Const::u32(blocks).into()]),
         };
         let args = before.into_iter().chain(values).collect();
@@ -91,20 +94,23 @@ pub(super) fn pushes(plan: &Plan, pushers: &Pushers, id: FunctionId, function: &
 
 /// Writes the functions that run one block or one thread of a record.
 pub(super) fn runs(module: &mut Module, plan: &Plan, runtime: &Runtime, variants: &Variants, facts: &Facts) {
-    for (queue, id) in plan.queues.iter().zip(&runtime.runs) {
-        let Some(variant) = variants.get(&(queue.kernel, queue.mode == MergeMode::Threads)) else { continue };
+    for ((queue, id), here) in plan.queues.iter().zip(&runtime.runs).zip(&runtime.runs_here) {
         let looks = facts.all(queue.kernel).last_error.is_some();
-        let Some(declared) = module.function(*id).cloned() else { continue };
-        let function = run(module, queue, &declared, *variant, looks);
-        if let Some(slot) = module.functions.get_mut(id.index()) {
-            *slot = function;
+        let ways = [(Way::of(queue.mode), Space::Global, Some(id)), (Way::Kept, Space::Generic, here.as_ref())];
+        for (way, space, id) in ways {
+            let (Some(id), Some(variant)) = (id, variants.get(&(queue.kernel, way))) else { continue };
+            let Some(declared) = module.function(*id).cloned() else { continue };
+            let function = run(module, queue, &declared, space, *variant, looks);
+            if let Some(slot) = module.functions.get_mut(id.index()) {
+                *slot = function;
+            }
         }
     }
 }
 
-fn run(module: &mut Module, queue: &Queue, declared: &Function, variant: FunctionId, looks: bool) -> Function {
+fn run(module: &mut Module, queue: &Queue, declared: &Function, space: Space, variant: FunctionId, looks: bool) -> Function {
     let span = declared.span;
-    let bytes = module.types.pointer(Space::Global, TypeTable::U8, true);
+    let bytes = module.types.pointer(space, TypeTable::U8, true);
     let mut builder =
         FunctionBuilder::new(declared.name.clone(), declared.symbol.clone(), FunctionKind::Plain, TypeTable::VOID, span);
     builder.function_mut().inline = Inline::Always;
@@ -112,7 +118,7 @@ fn run(module: &mut Module, queue: &Queue, declared: &Function, variant: Functio
     let unit = Operand::from(builder.param("unit", U32, false, span));
     let next = Operand::from(builder.param("next", U32, false, span));
     let mut code = Code { builder: &mut builder, span };
-    let pointer = module.types.pointer(Space::Global, queue.record.ty, true);
+    let pointer = module.types.pointer(space, queue.record.ty, true);
     let record = code.cast(pointer, CastKind::Pointer, &record);
     let field = |code: &mut Code<'_>, index: u32, ty: TypeId| {
         let mut place = Place::deref(record.clone());

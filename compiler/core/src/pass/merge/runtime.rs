@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::graft::{Naming, graft};
-use super::plan::{MergeMode, Plan};
+use super::plan::{MergeMode, Plan, Queue};
 use super::record::Segments;
 use crate::ir::{Function, FunctionBuilder, FunctionId, FunctionKind, Module};
 use crate::lower::{self, LowerOptions};
@@ -15,6 +15,8 @@ use std::fmt::Write as _;
 const COMMON: &str = include_str!("runtime.cdp");
 pub(in crate::pass) const BELOW: &str = include_str!("below.cdp");
 const BLOCKS: &str = include_str!("blocks.cdp");
+const HERE: &str = include_str!("here.cdp");
+const NOWHERE: &str = include_str!("nowhere.cdp");
 const PARTS: &str = include_str!("parts.cdp");
 /// Where no kernel has buckets.
 const NO_PARTS: &str = "@inline\nfn drain_parts(root: u32) {}\n";
@@ -36,12 +38,21 @@ pub(super) const MOST_UNITS: u32 = 65535;
 const MOST_BLOCKS: u32 = 65536;
 const MOST_FULL_BLOCKS: u32 = 16384;
 
+/// Records that a block keeps for itself in one turn, as many as it has threads; turns; and units of a generation in which blocks do that.
+const HERE_RECORDS: u64 = 128;
+const HERE_TURNS: u64 = 16;
+const HERE_GENERATION: u64 = 16384;
+
 /// What was added to the module.
 pub(super) struct Runtime {
     /// By queue: `fn(record: *global const u8, unit: u32, next: u32)`, runs one block or thread; empty as yet.
     pub runs: Vec<FunctionId>,
+    /// The same with a generic pointer, for queues that blocks keep launches of for themselves.
+    pub runs_here: Vec<Option<FunctionId>>,
     /// By queue: `fn(context: u32, units: u32) -> *global u8`
     pub reserve: Vec<FunctionId>,
+    /// By queue that blocks keep launches of for themselves: `fn(units: u32) -> u32` and `fn(number: u32) -> *shared u8`
+    pub here: Vec<Option<[FunctionId; 2]>>,
     /// `fn(x: u32, y: u32, z: u32, each: u32) -> u32`
     pub units_of: FunctionId,
     /// `fn(x: u32, y: u32, z: u32, most: u32) -> u32`, where blocks have sizes that are not known
@@ -59,7 +70,7 @@ pub(super) struct Runtime {
     pub leave_part: Option<FunctionId>,
 }
 
-/// No context (`NONE` in the text).
+/// No context, or number (`NONE` in the text).
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
 /// Compiles the text and adds it. None when it has errors, which its tests rule out.
@@ -68,11 +79,16 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
     let span = plan.queues.first().map(|queue| queue.span).unwrap_or_default();
     let mut given = HashMap::new();
     let mut runs = Vec::new();
-    for index in 0..plan.queues.len() {
-        let function = declaration(module, index, span);
-        let id = module.add_function(function);
-        given.insert(format!("run_{index}"), id);
-        runs.push(id);
+    let mut runs_here = Vec::new();
+    for (index, queue) in plan.queues.iter().enumerate() {
+        let mut declare = |word: &str, space: Space| {
+            let function = declaration(module, &format!("{word}_{index}"), space, span);
+            let id = module.add_function(function);
+            given.insert(format!("{word}_{index}"), id);
+            id
+        };
+        runs.push(declare("run", Space::Global));
+        runs_here.push(queue.keeps.then(|| declare("run_here", Space::Generic)));
     }
     // modules that are linked together have queues of their own, and kernels' names are unique among them
     let owner = plan.queues.first().and_then(|queue| module.function(queue.kernel)).map(|kernel| kernel.symbol.clone());
@@ -82,6 +98,10 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
     let name = |name: &str| names.get(name).copied();
     Some(Runtime {
         runs,
+        runs_here,
+        here: (0..plan.queues.len())
+            .map(|queue| Some([name(&format!("reserve_here_{queue}"))?, name(&format!("record_here_{queue}"))?]))
+            .collect(),
         reserve: (0..plan.queues.len()).map(|queue| name(&format!("reserve_{queue}"))).collect::<Option<_>>()?,
         units_of: name("units_of")?,
         threads_of: name("threads_in"),
@@ -94,10 +114,9 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
     })
 }
 
-fn declaration(module: &mut Module, index: usize, span: Span) -> Function {
-    let bytes = module.types.pointer(Space::Global, TypeTable::U8, true);
-    let name = format!("cdpc$run_{index}");
-    let symbol = format!("cdpc$merge$run${index}");
+fn declaration(module: &mut Module, name: &str, space: Space, span: Span) -> Function {
+    let bytes = module.types.pointer(space, TypeTable::U8, true);
+    let (name, symbol) = (format!("cdpc${name}"), format!("cdpc$merge${name}"));
     let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::VOID, span);
     builder.param("record", bytes, false, span);
     builder.param("unit", TypeTable::U32, false, span);
@@ -113,6 +132,7 @@ pub(in crate::pass) fn compile(text: &str) -> Option<Module> {
     let (program, found) = sema::check(&[tree], &sources, sema::Options::default());
     diagnostics.extend(found);
     if diagnostics.has_errors() {
+        debug_assert!(false, "{diagnostics:?}");
         return None;
     }
     let (mut module, found) = lower::lower(program, &LowerOptions::default());
@@ -133,6 +153,10 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
         ("BUCKETS", u64::from(BUCKETS)),
         ("WAYS", u64::from(WAYS)),
         ("OTHERS", u64::from(OTHERS)),
+        ("HERE_RECORDS", HERE_RECORDS),
+        ("HERE_UNITS", 2 * HERE_RECORDS),
+        ("HERE_TURNS", HERE_TURNS),
+        ("HERE_GENERATION", HERE_GENERATION),
     ];
     for (name, value) in constants {
         let _ = writeln!(text, "const {name}: u32 = {value};");
@@ -159,6 +183,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     choose(&mut text, "stays", "bool", &children(&|index| staying(index).to_string()));
     text.push_str(BELOW);
     text.push_str(COMMON);
+    text.push_str(NOWHERE);
     text.push_str(STAGE);
     text.push_str(if plan.buckets.is_empty() { NO_PARTS } else { PARTS });
     if plan.queues.iter().any(|queue| queue.threads().is_none()) {
@@ -170,13 +195,19 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
     for (index, queue) in plan.queues.iter().enumerate() {
         let [x, y, z] = threads_of_block(queue);
         let (case, shared) = (if index == 0 { "default".to_owned() } else { format!("case {index}") }, queue.shared);
-        let launch = format!("merged_{index}<<<blocks, dim3({x}, {y}, {z}), {shared}, stream>>>(work)");
-        let _ = writeln!(text, "{case} {{ error = {launch}; }}");
+        let launch =
+            |kernel: &str| format!("error = {kernel}_{index}<<<blocks, dim3({x}, {y}, {z}), {shared}, stream>>>(work);");
+        let (merged, staying) = (launch("merged"), if staying(index) { launch("staying") } else { String::new() });
+        let _ = writeln!(text, "{case} {{ if work.stage == NONE {{ {merged} }} else {{ {staying} }} }}");
     }
     let _ = writeln!(text, "}}\nreturn error;\n}}");
     for (index, queue) in plan.queues.iter().enumerate() {
         text.push_str(&RESERVE.replace("QUEUE", &index.to_string()));
         let _ = writeln!(text, "extern fn run_{index}(record: *global const u8, unit: u32, next: u32);");
+        let words = layouts.get(index).map_or(2, |layout| layout.bytes.div_ceil(16) * 2);
+        if queue.keeps {
+            text.push_str(&HERE.replace("QUEUE", &index.to_string()).replace("WORDS", &words.to_string()));
+        }
         let does = facts.all(queue.kernel);
         let between = if does.barrier.or(does.shared).is_some() { "__syncthreads();" } else { "" };
         let bounds = module.function(queue.kernel).and_then(|kernel| kernel.launch_bounds).filter(|(_, blocks)| *blocks > 0);
@@ -186,15 +217,26 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
             MergeMode::Threads => THREADS,
         };
         let min_blocks = bounds.map_or_else(String::new, |(_, blocks)| format!(", {blocks}"));
-        let filled = template
-            .replace("QUEUE", &index.to_string())
-            // in shared memory, where it takes no registers
-            .replace("WORK", if staying(index) { "now" } else { "given" })
-            .replace("LANES", &threads.min(32).to_string())
-            .replace("THREADS", &threads.to_string())
-            .replace(", MIN_BLOCKS", &min_blocks)
-            .replace("BETWEEN", between);
-        text.push_str(&filled);
+        let instance = |stays: bool| {
+            let keeps = stays && queue.keeps;
+            template
+                .replace("KERNEL", if stays { "staying" } else { "merged" })
+                .replace("STAYS", &stays.to_string())
+                .replace("KEEPS", &keeps.to_string())
+                .replace("OWN", if keeps { "here_QUEUE" } else { "nowhere" })
+                .replace("RUN", if keeps { "run_here" } else { "run" })
+                .replace("RECORD", if keeps { "" } else { "global" })
+                .replace("WORK", if stays { "now" } else { "given" })
+                .replace("QUEUE", &index.to_string())
+                .replace("LANES", &threads.min(32).to_string())
+                .replace("THREADS", &threads.to_string())
+                .replace(", MIN_BLOCKS", &min_blocks)
+                .replace("BETWEEN", between)
+        };
+        text.push_str(&instance(false));
+        if staying(index) {
+            text.push_str(&instance(true));
+        }
     }
     text
 }
@@ -202,7 +244,7 @@ fn text(module: &Module, facts: &Facts, plan: &Plan) -> String {
 /// Whether merged grids of this queue may run what they pushed as another round: where the child launches itself, and could not tell that its grid is
 /// an older one, by tails that come too late or by reads through a cache (R16). Not block by block, where the registers for it cost more than
 /// it brings (measured).
-fn stays(facts: &Facts, queue: &super::plan::Queue) -> bool {
+pub(super) fn stays(facts: &Facts, queue: &Queue) -> bool {
     let kernel = queue.kernel;
     let (does, reached) = (facts.all(kernel), facts.reached(kernel));
     let mut launches = facts.info.launches_on_device.iter();
@@ -213,7 +255,7 @@ fn stays(facts: &Facts, queue: &super::plan::Queue) -> bool {
 }
 
 /// Units of every grid in a queue, where they are known.
-fn size(queue: &super::plan::Queue) -> Option<u32> {
+fn size(queue: &Queue) -> Option<u32> {
     let threads = if queue.mode == MergeMode::Threads { queue.threads() } else { Some(1) };
     let extents = queue.record.grid.iter().copied();
     let units = extents.chain([threads]).try_fold(1u32, |units, extent| units.checked_mul(extent?))?;
@@ -221,7 +263,7 @@ fn size(queue: &super::plan::Queue) -> Option<u32> {
 }
 
 /// Threads of a merged grid's blocks.
-fn threads_of_block(queue: &super::plan::Queue) -> [u32; 3] {
+fn threads_of_block(queue: &Queue) -> [u32; 3] {
     match queue.mode {
         MergeMode::Blocks => queue.block.map(Option::unwrap_or_default),
         MergeMode::Threads => [FULL_BLOCK, 1, 1],

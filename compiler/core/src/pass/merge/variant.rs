@@ -11,8 +11,26 @@ use crate::pass::params;
 use crate::types::TypeTable;
 use std::collections::BTreeMap;
 
+/// How a variant is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Way {
+    Blocks,
+    Threads,
+    /// Thread by thread, by blocks that run some of what they push themselves.
+    Kept,
+}
+
+impl Way {
+    pub(super) const fn of(mode: MergeMode) -> Self {
+        match mode {
+            MergeMode::Blocks => Self::Blocks,
+            MergeMode::Threads => Self::Threads,
+        }
+    }
+}
+
 /// By function and way of running: its variant.
-pub(super) type Variants = BTreeMap<(FunctionId, bool), FunctionId>;
+pub(super) type Variants = BTreeMap<(FunctionId, Way), FunctionId>;
 
 /// What stands for a place in a grid, in the order of the parameters.
 pub(super) const BLOCK_PLACE: [Register; 6] =
@@ -44,24 +62,32 @@ pub(super) fn add(
 ) -> Variants {
     let mut variants = Variants::new();
     for queue in &plan.queues {
-        let threads = queue.mode == MergeMode::Threads;
-        for id in facts.reached(queue.kernel) {
-            if (id == queue.kernel || needs(plan, facts, id, threads)) && !variants.contains_key(&(id, threads)) {
-                let Some(original) = module.function(id).cloned() else { continue };
-                variants.insert((id, threads), module.add_function(original));
+        for way in std::iter::once(Way::of(queue.mode)).chain(queue.keeps.then_some(Way::Kept)) {
+            for id in facts.reached(queue.kernel) {
+                let needed = id == queue.kernel || needs(plan, facts, id, way != Way::Blocks);
+                if needed && !variants.contains_key(&(id, way)) {
+                    let Some(original) = module.function(id).cloned() else { continue };
+                    variants.insert((id, way), module.add_function(original));
+                }
             }
         }
     }
-    for ((original, threads), id) in &variants {
-        let (mode, word) = if *threads { (MergeMode::Threads, "threads") } else { (MergeMode::Blocks, "blocks") };
+    for ((original, way), id) in &variants {
+        let (mode, word) = match way {
+            Way::Blocks => (MergeMode::Blocks, "blocks"),
+            Way::Threads => (MergeMode::Threads, "threads"),
+            Way::Kept => (MergeMode::Threads, "kept"),
+        };
         if let Some(function) = module.functions.get_mut(id.index()) {
             if function.is_kernel() {
                 function.inline = Inline::Always;
             }
             function.symbol = format!("cdpc$merge${word}${}", function.symbol);
-            let next = given(function, Some("next"), mode, |id| variants.get(&(id, *threads)).copied());
-            rewrite::pushes(plan, pushers, *original, function, Context::Given(next));
-            for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements).filter(|_| *threads) {
+            let next = given(function, Some("next"), mode, |id| variants.get(&(id, *way)).copied());
+            let context = if *way == Way::Kept { Context::Kept(next) } else { Context::Given(next) };
+            rewrite::pushes(plan, pushers, *original, function, context);
+            for statement in function.blocks.iter_mut().flat_map(|block| &mut block.statements).filter(|_| *way != Way::Blocks)
+            {
                 if let StatementKind::Call { function, .. } = &mut statement.kind
                     && let Some(other) = general.get(function)
                 {

@@ -223,6 +223,15 @@ fn items() {
     let ItemKind::Function(function) = item("extern fn g(a: i32) -> *global const f32;").kind else { panic!() };
     assert!(function.body.is_none());
     assert_eq!(function.result.as_ref().map(ty).as_deref(), Some("*global const f32"));
+    for space in ["", "global ", "shared ", "local ", "constant "] {
+        for access in ["", "const ", "volatile ", "const volatile "] {
+            let result = format!("*{space}{access}f32");
+            let ItemKind::Function(function) = item(&format!("fn g(a: i32) -> {result} {{ return a; }}")).kind else {
+                panic!()
+            };
+            assert_eq!(function.result.as_ref().map(ty).as_ref(), Some(&result));
+        }
+    }
     assert!(matches!(item("host fn main() {}").kind, ItemKind::Function(f) if f.kind == FunctionKind::Host));
     assert!(matches!(item("import \"other.cdp\";").kind, ItemKind::Import(path) if path.value == "other.cdp"));
     assert!(
