@@ -4,7 +4,7 @@
 //! get a slot, which makes `-O0` code and compile times better.
 
 use crate::reach;
-use cdp_core::ir::{BlockId, Function, LocalId, Module, Operand, PlaceBase, Rvalue, StatementKind, TerminatorKind};
+use cdp_core::ir::{Access, BlockId, Function, LocalId, Module, Operand, PlaceBase, Rvalue, StatementKind, TerminatorKind};
 use cdp_core::types::{Type, TypeTable};
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,7 +17,7 @@ pub enum Storage {
     Frame {
         /// A pointer to it may be held somewhere.
         escapes: bool,
-        /// It is read or written in part.
+        /// It is read or written in part, and LLVM may draw conclusions from what it was before: not from volatile accesses.
         placed: bool,
         /// It is written in part.
         written: bool,
@@ -32,6 +32,8 @@ struct Uses {
     /// A use that the definition may not reach.
     early: bool,
     placed: bool,
+    /// Placed by other accesses than volatile ones.
+    plainly: bool,
     written: bool,
     escapes: bool,
 }
@@ -61,6 +63,11 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
                     && let Some(uses) = uses.get_mut(local.index())
                 {
                     uses.placed = true;
+                    uses.plainly |= !matches!(
+                        kind,
+                        StatementKind::Load { access: Access::Volatile, .. }
+                            | StatementKind::Store { access: Access::Volatile, .. }
+                    );
                     uses.written |= matches!(kind, StatementKind::Store { .. });
                     uses.escapes |= matches!(kind, StatementKind::Assign { value: Rvalue::AddressOf(_), .. });
                 }
@@ -92,7 +99,7 @@ pub fn plan(module: &Module, function: &Function) -> Vec<Storage> {
             if !aggregate && once && !uses.placed {
                 Storage::Register
             } else {
-                Storage::Frame { escapes: uses.escapes, placed: uses.placed, written: uses.written }
+                Storage::Frame { escapes: uses.escapes, placed: uses.plainly, written: uses.written }
             }
         })
         .collect()

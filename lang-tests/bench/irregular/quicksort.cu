@@ -1,6 +1,6 @@
 // Quicksort by blocks: a child grid for each side of a piece; and without device-side launches all pieces of a depth together, by tiles.
 #include "harness.h"
-const int TILE = 1024, SMALL = 512;
+const int TILE = 2048, SMALL = 512;
 
 struct Piece { int less, greater; unsigned done; };
 struct Sort { unsigned* out; Piece* pieces; int used, failed; };
@@ -30,26 +30,27 @@ __device__ void sort(unsigned* from, unsigned* to, int at, int n, Sort* s);
 __global__ void part(unsigned* from, unsigned* to, int at, int n, Piece* piece, Sort* s) {
     __shared__ int count[2], base[2];
     __shared__ bool last;
-    int t = threadIdx.x;
-    unsigned pivot = middle(from[at], from[at + n / 2], from[at + n - 1]);
+    int t = threadIdx.x, lane = t % 32, less = 0, greater = 0, begin = at + blockIdx.x * TILE + t;
+    unsigned pivot = middle(from[at], from[at + n / 2], from[at + n - 1]), key[8];
     if (t < 2) count[t] = 0;
-    __syncthreads();
-    int begin = at + blockIdx.x * TILE + t, end = min(at + n, at + ((int)blockIdx.x + 1) * TILE), less = 0, greater = 0;
-    for (int i = begin; i < end; i += 256) {
-        less += from[i] < pivot;
-        greater += from[i] > pivot;
+    for (int k = 0; k < 8; k++) {
+        key[k] = begin + 256 * k < at + n ? from[begin + 256 * k] : pivot;
+        less += __popc(__ballot_sync(~0u, key[k] < pivot));
+        greater += __popc(__ballot_sync(~0u, key[k] > pivot));
     }
-    less = atomicAdd(&count[0], less);
-    greater = atomicAdd(&count[1], greater);
+    __syncthreads();
+    if (lane == 0) { less = atomicAdd(&count[0], less); greater = atomicAdd(&count[1], greater); }
     __syncthreads();
     if (t == 0) base[0] = at + atomicAdd(&piece->less, count[0]);
-    if (t == 1) base[1] = at + n - 1 - atomicAdd(&piece->greater, count[1]);
+    if (t == 32) base[1] = at + n - atomicAdd(&piece->greater, count[1]) - count[1];
     __syncthreads();
-    int left = base[0] + less, right = base[1] - greater;
-    for (int i = begin; i < end; i += 256) {
-        unsigned key = from[i];
-        if (key < pivot) to[left++] = key;
-        if (key > pivot) to[right--] = key;
+    int left = base[0] + __shfl_sync(~0u, less, 0), right = base[1] + __shfl_sync(~0u, greater, 0);
+    for (int k = 0; k < 8; k++) {
+        unsigned below = __ballot_sync(~0u, key[k] < pivot), above = __ballot_sync(~0u, key[k] > pivot), before = (1u << lane) - 1;
+        if (key[k] < pivot) to[left + __popc(below & before)] = key[k];
+        if (key[k] > pivot) to[right + __popc(above & before)] = key[k];
+        left += __popc(below);
+        right += __popc(above);
     }
     __syncthreads();
     if (t == 0) {

@@ -4,7 +4,7 @@
 const FULL_OCCUPANCY: u32 = 32;
 /// What the names of the functions start with that launch merging adds, and those that are the program's own, made anew for merged grids.
 const MERGING: &str = "cdpc_merge_";
-const VARIANTS: [&str; 2] = ["cdpc_merge_blocks_", "cdpc_merge_threads_"];
+const VARIANTS: [&str; 3] = ["cdpc_merge_blocks_", "cdpc_merge_threads_", "cdpc_merge_kept_"];
 
 /// A limit for the functions of a PTX module. Kernels get as many registers as the largest function that they call, which for what launch
 /// merging adds would cost every kernel that might launch half of its threads: the assembler gives such functions all that it finds. They are
@@ -43,6 +43,7 @@ mod tests {
         assert_eq!(function_registers(&format!("{own}.func helper$f(\n")), None);
         assert_eq!(function_registers(&format!("{own}.visible .func  (.param .b32 func_retval0) helper(\n")), None);
         assert_eq!(function_registers(&format!("{own}.func cdpc_merge_threads_helper$f(\n")), None);
+        assert_eq!(function_registers(&format!("{own}.func cdpc_merge_kept_helper$f(\n")), None);
         assert_eq!(function_registers(external), None);
     }
 }

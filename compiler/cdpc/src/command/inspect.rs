@@ -103,7 +103,8 @@ impl Listing<'_> {
         for function in ptx {
             let wanted = &self.args.function;
             // what merging adds has the places of launches, and says nothing of its own about them
-            let ours = ["cdpc$", "cdpc_merge_", "cdpc_in_place"].iter().any(|start| function.symbol.starts_with(start));
+            let ours =
+                ["cdpc$", "cdpc_merge_", "cdpc_in_place", "cdpc_warp_"].iter().any(|start| function.symbol.starts_with(start));
             let ours = ours && self.args.launches && function.symbol.contains('$');
             let shown = if wanted.is_empty() { !ours } else { wanted.contains(&function.symbol) };
             if !shown {

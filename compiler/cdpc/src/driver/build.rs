@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
-use cdp_core::pass::{InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite, Merged, Obstacle, Runner};
+use cdp_core::pass::{Extent, InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite, Merged, Obstacle, Runner};
 use cdp_core::source::{FileId, SourceMap, Span};
 use cdp_core::syntax::ast;
 use cdp_runtime::link::{Opening, function_registers};
@@ -226,13 +226,19 @@ impl<'a> Build<'a> {
             Err(obstacle) => format!("launched as it is: {}", because(obstacle, site.span)),
         };
         let in_place = |site: &InPlaceSite| match &site.below {
-            Ok(_) if !site.asked && site.by != Runner::Thread => {
-                "run in place by the lanes that launch together, where that takes them few rounds; others:".to_owned()
-            }
             Ok(below) => {
                 let by =
                     if site.by == Runner::Thread { "the thread that launches them" } else { "the lanes that launch together" };
-                format!("grids of fewer than {below} threads are run in place, by {by}; others:")
+                match site.extent {
+                    Extent::All if site.asked || site.by == Runner::Thread => {
+                        format!("grids of fewer than {below} threads are run in place, by {by}; others:")
+                    }
+                    Extent::All => format!("always run in place, by {by}"),
+                    Extent::Warp => format!("run in place by {by}, where that takes them few rounds; others:"),
+                    Extent::Block => {
+                        format!("run in place by {by}, or at its end by their block, where that takes few rounds; others:")
+                    }
+                }
             }
             Err(obstacle) => format!("not run in place: {}", because(obstacle, site.span)),
         };

@@ -4,11 +4,16 @@ use crate::common::Place;
 
 const PROGRAM: &str = "
 kernel light(x: *global i32) { x[threadIdx.x] = 1; }
-kernel heavy(x: *global i32) { for i in 0..9 { atomicAdd(&x[i], 1); } }
+kernel heavy(x: *global i32) { for i in 0..x[9] { atomicAdd(&x[i], 1); } }
+kernel waits(x: *global i32) { while atomicAdd(x, 1) != 5 {} }
 kernel together(x: *global i32) { __syncthreads(); x[0] = 1; }
 kernel parent(x: *global i32, n: u32) {
     light<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
+    light<<<4, 32, 0, cudaStreamFireAndForget>>>(x);
+    @inline_below(50)
+    light<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
     heavy<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
+    waits<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
     together<<<n, 32, 0, cudaStreamFireAndForget>>>(x);
     heavy<<<n, 32>>>(x);
     @merge(off)
@@ -33,7 +38,12 @@ fn launches_are_merged_from_the_second_level_on() {
             .collect::<Vec<_>>()
     };
     let merged = [
-        "grids of fewer than 129 threads are run in place, by the thread that launches them; others:",
+        "run in place by the lanes that launch together, or at its end by their block, where that takes few rounds; others:",
+        "merged, thread by thread in full blocks",
+        "always run in place, by the lanes that launch together",
+        "grids of fewer than 50 threads are run in place, by the lanes that launch together; others:",
+        "merged, thread by thread in full blocks",
+        "run in place by the lanes that launch together, where that takes them few rounds; others:",
         "merged, thread by thread in full blocks",
         "merged, thread by thread in full blocks",
         "merged, block by block",
@@ -52,7 +62,7 @@ fn launches_are_merged_from_the_second_level_on() {
 fn blocks_of_any_size_and_buckets_are_named() {
     let place = Place::new();
     let program = "
-kernel apart(x: *global i32) { for i in 0..9 { atomicAdd(&x[i], 1); } }
+kernel apart(x: *global i32) { for i in 0..9 { if atomicAdd(&x[i], 1) == 5 { x[9] = i; } } }
 kernel together(x: *global i32) { __syncthreads(); x[0] = 1; }
 fn launch(x: *global i32, n: u32) { apart<<<1, n, 0, cudaStreamFireAndForget>>>(x); }
 kernel coarse(x: *global i32, n: u32) {

@@ -3,7 +3,10 @@
 use super::Runner;
 use super::warp::can_tell;
 use crate::analysis::graph::{call_graph, components};
-use crate::ir::{Access, Block, BlockId, Function, FunctionId, Launch, Module, StatementKind};
+use crate::ir::{
+    Access, BinaryOp, Block, BlockId, Function, FunctionId, Launch, Module, Operand, PlaceBase, Rvalue, StatementKind,
+    TerminatorKind,
+};
 use crate::pass::merge::Obstacle;
 use crate::pass::merge::facts::{Facts, is_fire_and_forget, is_free, order};
 use crate::source::Span;
@@ -22,9 +25,11 @@ struct More {
     polls: Option<Span>,
     /// The same in a loop, or a call in a loop of what does.
     waits: Option<Span>,
-    /// Goes round.
+    /// Goes round, and not just a few times whatever it finds.
     loops: bool,
     statements: usize,
+    /// Loads that wait for each other.
+    depth: u32,
 }
 
 pub(super) struct Judge<'a> {
@@ -83,7 +88,8 @@ impl<'a> Judge<'a> {
         let kernel = self.module.function(launch.kernel)?;
         // host code has no warps
         if can_tell(self.module, kernel) && !self.facts.info.is_on_host(function) && statements <= HEAVY {
-            return Some(Runner::Warp { light });
+            let depth = own().map(|more| more.depth).sum();
+            return Some(Runner::Warp { light: light.then_some(depth) });
         }
         light.then_some(Runner::Thread)
     }
@@ -168,7 +174,7 @@ impl<'a> Judge<'a> {
 }
 
 fn more(function: &Function) -> More {
-    let mut more = More { loops: cyclic_blocks(function).contains(&true), ..More::default() };
+    let mut more = More { loops: loops(function), depth: depth(function), ..More::default() };
     for statement in function.blocks.iter().flat_map(|block| &block.statements) {
         more.statements += 1;
         let slot = match &statement.kind {
@@ -179,6 +185,52 @@ fn more(function: &Function) -> More {
         slot.get_or_insert(statement.span);
     }
     more
+}
+
+/// Rounds of a loop that are few.
+const FEW_ROUNDS: u64 = 64;
+
+/// Whether a function has loops, other than those that count to a small number.
+fn loops(function: &Function) -> bool {
+    let cyclic = cyclic_blocks(function);
+    let in_loop = |id: BlockId| cyclic.get(id.index()) == Some(&true);
+    function.blocks.iter().zip(&cyclic).any(|(block, round)| {
+        let TerminatorKind::Branch { condition, then, otherwise } = &block.terminator.kind else { return false };
+        let leaves = *round && in_loop(*then) != in_loop(*otherwise);
+        let counts = block.statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { dst, value: Rvalue::Binary(BinaryOp::Lt | BinaryOp::Le | BinaryOp::Ne, _, last) } => {
+                *condition == Operand::Local(*dst) && last.as_bits().is_some_and(|last| (1..=FEW_ROUNDS).contains(&last))
+            }
+            _ => false,
+        });
+        leaves && !counts
+    })
+}
+
+/// How many loads of memory there are at most each of whose addresses comes from the one before, in one round of every loop.
+fn depth(function: &Function) -> u32 {
+    let mut behind = vec![0u32; function.locals.len()];
+    let statements = || function.blocks.iter().flat_map(|block| &block.statements).map(|statement| &statement.kind);
+    let mut most = 0;
+    for kind in statements() {
+        let mut depth = 0;
+        kind.each_operand(&mut |operand| {
+            if let Operand::Local(local) = operand {
+                depth = behind.get(local.index()).copied().unwrap_or_default().max(depth);
+            }
+        });
+        let waits = match kind {
+            StatementKind::Load { place, .. } => !matches!(place.base, PlaceBase::Local(_)),
+            StatementKind::Atomic { dst, .. } => dst.is_some(),
+            _ => false,
+        };
+        depth += u32::from(waits);
+        most = most.max(depth);
+        if let Some(slot) = kind.destination().and_then(|dst| behind.get_mut(dst.index())) {
+            *slot = depth.max(*slot);
+        }
+    }
+    most
 }
 
 /// Whether a statement can see that another thread did something.

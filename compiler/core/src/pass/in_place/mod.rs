@@ -4,8 +4,10 @@
 //! - `judge`: what a child, and where it is launched, must be like
 //! - `variant`: the child as a function that is given its place in the grid
 //! - `warp`: grids of children that launch nothing, run by the lanes of a warp together; `same`: what these lanes have in common
+//! - `block`: grids that are too large for that, run by a block together at its end
 //! - `rewrite`: the loop over a grid's threads for other children, and the choice at the launch
 
+mod block;
 mod judge;
 mod rewrite;
 mod same;
@@ -15,11 +17,12 @@ mod variant;
 mod warp;
 
 use super::merge::Obstacle;
-use super::merge::facts::Facts;
+use super::merge::facts::{Facts, is_fire_and_forget};
 use crate::ir::{FunctionId, Module, StatementKind};
 use crate::source::Span;
+pub(super) use block::END;
 use judge::Judge;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use variant::Grids;
 pub(super) use warp::ANY_LANES;
 
@@ -36,8 +39,21 @@ pub struct InPlaceSite {
     pub asked: bool,
     /// Who runs them.
     pub by: Runner,
+    /// Which of them are.
+    pub extent: Extent,
     /// Grids of fewer threads are run in place, or why none is.
     pub below: Result<u32, Obstacle>,
+}
+
+/// Which grids of a launch are run in place, of those that are small enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All: where the attribute asks for it, or all grids have one small size.
+    All,
+    /// Those that take the lanes of a warp few rounds.
+    Warp,
+    /// And those that take the block few rounds, which runs them when all its threads have come to their end.
+    Block,
 }
 
 /// Who runs a small grid in place.
@@ -48,8 +64,9 @@ pub enum Runner {
     /// The lanes of the warp that are there, for all that they launch, their threads side by side. Without `@inline_below` it is grids that
     /// take them few enough rounds.
     Warp {
-        /// Whether the child is so light that some rounds take less time than until another grid would start.
-        light: bool,
+        /// Where the child is so light that some rounds take less time than until another grid would start: after how many loads, each of
+        /// which needs what the one before found, a thread of it has ended.
+        light: Option<u32>,
     },
 }
 
@@ -75,7 +92,8 @@ pub(super) fn sites(module: &Module, facts: &Facts, default: u32) -> Vec<InPlace
         if below.is_ok() || asked.is_some() {
             let (function, span, kernel) = (at.function, at.span, at.kernel);
             let by = by.unwrap_or(Runner::Thread);
-            sites.push(InPlaceSite { function, span, kernel, asked: asked.is_some(), by, below });
+            let extent = if asked.is_some() || by == Runner::Thread { Extent::All } else { Extent::Warp };
+            sites.push(InPlaceSite { function, span, kernel, asked: asked.is_some(), by, extent, below });
         }
     }
     sites
@@ -98,7 +116,7 @@ pub(super) struct InPlace {
 /// themselves; 0 leaves them alone.
 pub(super) fn run_in_place(module: &mut Module, default: u32) -> InPlace {
     let facts = Facts::new(module);
-    let sites = sites(module, &facts, default);
+    let mut sites = sites(module, &facts, default);
     let mut general = BTreeMap::new();
     let done: Vec<InPlaceSite> = sites.iter().filter(|site| site.below.is_ok()).cloned().collect();
     if let Some(first) = done.first() {
@@ -109,11 +127,34 @@ pub(super) fn run_in_place(module: &mut Module, default: u32) -> InPlace {
         let grids = variant::grids(module, &variants, &by_thread, "in_place");
         let by_warp = done.iter().any(|site| site.by != Runner::Thread);
         let warps = if by_warp { warp::Warps::new(module, &owner, first.span) } else { None };
-        let mut rewrite = rewrite::Rewrite { sites: &done, variants, grids, warps };
+        let by_block = kernels_with_ends(module, &facts);
+        let mut rewrite = rewrite::Rewrite { sites: &done, variants, grids, warps, by_block, ways: HashMap::new() };
         rewrite.all(module);
+        for site in &mut sites {
+            site.extent = rewrite.ways.get(&(site.function, site.span)).copied().unwrap_or(site.extent);
+        }
         general = rewrite.warps.map(|warps| warps.general).unwrap_or_default();
     }
     InPlace { sites, general }
+}
+
+/// Kernels in whose blocks all threads can come together at their end: they do not do so before, where those that have ended would be
+/// missing, and are not merged themselves, whose blocks are those of many.
+fn kernels_with_ends(module: &Module, facts: &Facts) -> BTreeSet<FunctionId> {
+    let mut merged = BTreeSet::new();
+    for at in &facts.info.launches_on_device {
+        let block = module.function(at.function).and_then(|function| function.blocks.get(at.block.index()));
+        if let Some(StatementKind::Launch(launch)) = block.and_then(|b| b.statements.get(at.statement)).map(|s| &s.kind)
+            && is_fire_and_forget(&launch.stream)
+        {
+            merged.insert(at.kernel);
+        }
+    }
+    let apart = |id: &FunctionId| {
+        let does = facts.all(*id);
+        does.barrier.or(does.shared).or(does.cluster).or(does.external).is_none() && !merged.contains(id)
+    };
+    module.functions().filter(|(_, function)| function.is_kernel()).map(|(id, _)| id).filter(apart).collect()
 }
 
 /// Functions that run a whole grid of a child, for launches that find no memory to be merged; of children that launch nothing and may run in place

@@ -1,9 +1,10 @@
 //! The loop over a grid's threads, and the choice where it is launched.
 
+use super::block::{Kept, has_one_entry};
 use super::same::Same;
 use super::variant::{Grids, Variants};
 use super::warp::{NONE, Warps};
-use super::{InPlaceSite, Runner};
+use super::{Extent, FEW, InPlaceSite, Runner};
 use crate::ir::{
     BinaryOp, BlockId, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Launch, LocalId, Module, Operand,
     Rvalue, StatementKind, TerminatorKind,
@@ -11,8 +12,9 @@ use crate::ir::{
 use crate::pass::merge::facts::{MOST_THREADS_Z, most_threads};
 use crate::pass::runtime::code::Code;
 use crate::pass::runtime::site::{Site, replace_first};
+use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 const U32: TypeId = TypeTable::U32;
 const U64: TypeId = TypeTable::U64;
@@ -61,12 +63,19 @@ pub(super) fn grid(module: &Module, kernel: FunctionId, variant: FunctionId, wor
     Some(builder.finish())
 }
 
+/// More rounds than these of threads that wait for one load take a block longer than until another grid would have started.
+const BLOCK_ROUNDS: u32 = 96;
+
 /// Rewrites launches.
 pub(super) struct Rewrite<'a> {
     pub sites: &'a [InPlaceSite],
     pub variants: Variants,
     pub grids: Grids,
     pub warps: Option<Warps>,
+    /// Kernels whose blocks may run what is too much for their warps.
+    pub by_block: BTreeSet<FunctionId>,
+    /// Of launches of which more than few rounds' are run in place: which.
+    pub ways: HashMap<(FunctionId, Span), Extent>,
 }
 
 impl Rewrite<'_> {
@@ -81,6 +90,8 @@ impl Rewrite<'_> {
 
     fn function(&mut self, module: &mut Module, id: FunctionId, function: &mut Function) {
         let same = Same::new(function);
+        let by_block = self.by_block.contains(&id) && has_one_entry(function);
+        let mut kept: Option<Kept> = None;
         // a launch that is not run in place stands in a block of its own
         let mut done = HashSet::new();
         let mut block = 0;
@@ -99,33 +110,63 @@ impl Rewrite<'_> {
             if let Some((launch, found)) = here {
                 let wanted = |kind: &StatementKind| matches!(kind, StatementKind::Launch(found) if **found == launch);
                 replace_first(module, function, block, wanted, |site, _, end| {
-                    done.insert(self.choose(site, found, &launch, &same, end));
+                    done.insert(self.choose(site, found, &launch, (&same, by_block), &mut kept, end));
                 });
             }
             block += 1;
         }
+        if let (Some(kept), Some(warps)) = (kept, &self.warps)
+            && let Some(variant) = self.variants.get(&kept.kernel())
+        {
+            kept.finish(module, function, warps, *variant);
+        }
     }
 
     /// Runs the child, or launches it; goes on in `end` with the result. Gives the block of the launch.
-    fn choose(&mut self, site: &mut Site<'_>, found: &InPlaceSite, launch: &Launch, same: &Same, end: BlockId) -> usize {
+    fn choose(
+        &mut self,
+        site: &mut Site<'_>,
+        found: &InPlaceSite,
+        launch: &Launch,
+        (same, by_block): (&Same, bool),
+        kept: &mut Option<Kept>,
+        end: BlockId,
+    ) -> usize {
         let [direct, run] = [(); 2].map(|()| site.block());
         let below = found.below.as_ref().copied().unwrap_or_default();
         let (fits, total) = fits(site, launch, below);
         let values = launch.args.iter().chain(&launch.grid).chain(&launch.block).cloned();
         let by_warp = match (found.by, &mut self.warps) {
-            (Runner::Warp { light }, Some(warps)) => {
-                warps.function(site.module, same, launch, &self.variants).map(|function| (function, warps.rounds(light)))
-            }
+            (Runner::Warp { light }, Some(warps)) => warps
+                .function(site.module, same, (launch, site.span), &self.variants)
+                .map(|function| (function, warps.rounds(light.is_some()), light)),
             _ => None,
         };
         let grid = self.grids.get(&launch.kernel);
-        if let Some((function, rounds)) = by_warp {
+        if let Some((function, rounds, light)) = by_warp {
             let threads = site.assign(U32, Rvalue::Cast(CastKind::Int, total));
             let threads = site.assign(U32, Rvalue::Select(fits, threads, Const::u32(NONE).into()));
-            let rounds = if found.asked { Const::u32(u32::MAX).into() } else { site.call(U32, rounds, Vec::new()) };
+            let always = light.is_some() && !found.asked && always_few(site.module, launch, below);
+            let unlimited = found.asked || always;
+            let rounds = if unlimited { Const::u32(u32::MAX).into() } else { site.call(U32, rounds, Vec::new()) };
             let args = values.chain([threads, rounds]).collect();
-            let ran = site.call(TypeTable::BOOL, function, args);
-            site.terminate(TerminatorKind::Branch { condition: ran, then: run, otherwise: direct });
+            let left = site.call(U32, function, args);
+            let ran = site.compare(BinaryOp::Eq, &left, &Const::u32(0).into());
+            if always {
+                site.terminate(TerminatorKind::Goto(run));
+                self.ways.insert((found.function, found.span), Extent::All);
+            } else if let Some(depth) = light.filter(|_| by_block && !found.asked)
+                && kept.as_ref().is_none_or(|kept| kept.takes(launch))
+            {
+                let kept = kept.get_or_insert_with(|| Kept::new(site, launch, same, BLOCK_ROUNDS / depth.max(1)));
+                let rest = site.block();
+                site.terminate(TerminatorKind::Branch { condition: ran, then: run, otherwise: rest });
+                site.current = rest;
+                kept.keep(site, launch, left, run, direct);
+                self.ways.insert((found.function, found.span), Extent::Block);
+            } else {
+                site.terminate(TerminatorKind::Branch { condition: ran, then: run, otherwise: direct });
+            }
             site.current = run;
         } else if let Some(grid) = grid {
             site.terminate(TerminatorKind::Branch { condition: fits, then: run, otherwise: direct });
@@ -141,10 +182,25 @@ impl Rewrite<'_> {
         }
         site.terminate(TerminatorKind::Goto(end));
         site.current = direct;
-        site.push(StatementKind::Launch(Box::new(launch.clone())));
+        if self.ways.get(&(found.function, found.span)) != Some(&Extent::All) {
+            site.push(StatementKind::Launch(Box::new(launch.clone())));
+        }
         site.terminate(TerminatorKind::Goto(end));
         direct.index()
     }
+}
+
+/// Whether a grid has a size that is known, and so small that it is always run in place, unless it is refused.
+fn always_few(module: &Module, launch: &Launch, below: u32) -> bool {
+    let product = |extents: &[Operand; 3]| {
+        extents.iter().map(Operand::as_bits).try_fold(1u64, |product, extent| product.checked_mul(extent?))
+    };
+    let (Some(blocks), Some(threads)) = (product(&launch.grid), product(&launch.block)) else { return false };
+    let most = u64::from(most_threads(module, launch.kernel));
+    let [_, _, z] = launch.block.each_ref().map(Operand::as_bits);
+    (1..=most).contains(&threads)
+        && z <= Some(u64::from(MOST_THREADS_Z))
+        && blocks.checked_mul(threads).is_some_and(|all| (1..u64::from(FEW.min(below))).contains(&all))
 }
 
 /// Whether the configuration is one that is not refused (R19), of fewer than `below` threads. No product overflows where all extents are

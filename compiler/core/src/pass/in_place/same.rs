@@ -6,11 +6,12 @@ use crate::ir::{Function, LocalId, Operand, Place, PlaceBase, Projection, Rvalue
 pub(super) struct Same {
     /// By local; arguments, and what is computed from them.
     locals: Vec<bool>,
+    params: usize,
 }
 
 impl Same {
     pub(super) fn new(function: &Function) -> Self {
-        let mut same = Self { locals: vec![false; function.locals.len()] };
+        let mut same = Self { locals: vec![false; function.locals.len()], params: function.param_count as usize };
         if !function.is_kernel() {
             return same;
         }
@@ -51,6 +52,11 @@ impl Same {
             }
         }
         same
+    }
+
+    /// Whether it is an argument that all threads have.
+    pub(super) fn is_param(&self, local: LocalId) -> bool {
+        local.index() < self.params && self.locals.get(local.index()) == Some(&true)
     }
 
     pub(super) fn operand(&self, operand: &Operand) -> bool {

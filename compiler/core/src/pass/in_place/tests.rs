@@ -1,7 +1,7 @@
 use crate::builtins::WarpOp;
 use crate::ir::{Module, StatementKind};
 use crate::lower::testing::{check, function, module, statements};
-use crate::pass::{InPlaceSite, MergeOptions, Runner, const_fold, merge_launches, simplify};
+use crate::pass::{Extent, InPlaceSite, MergeOptions, Runner, const_fold, merge_launches, simplify};
 
 fn run(module: &mut Module, inline_below: u32) -> Vec<InPlaceSite> {
     const_fold(module);
@@ -106,12 +106,15 @@ fn who_runs_a_child() {
         run(&mut module(&text), 1 << 16).into_iter().map(|site| (site.by, site.below)).collect::<Vec<_>>()
     };
     let warp = |light| vec![(Runner::Warp { light }, Ok(1 << 16))];
-    assert_eq!(by("x[threadIdx.x] = 1;", "i32"), warp(true));
-    assert_eq!(by("for i in 0..9 { atomicAdd(x, i); }", "f16"), warp(false));
-    assert_eq!(by("x[threadIdx.x] = p.a as i32;", "Pair"), warp(true));
+    assert_eq!(by("x[threadIdx.x] = 1;", "i32"), warp(Some(0)));
+    assert_eq!(by("for i in 0..x[1] { atomicAdd(x, i); }", "f16"), warp(None));
+    assert_eq!(by("for i in 0..9 { atomicAdd(x, i); }", "f16"), warp(Some(0)));
+    assert_eq!(by("x[threadIdx.x] = p.a as i32;", "Pair"), warp(Some(0)));
+    assert_eq!(by("x[x[x[0]] + x[1]] = x[2];", "i32"), warp(Some(2)));
+    assert_eq!(by("x[atomicAdd(&x[x[0]], 1)] = 1;", "i32"), warp(Some(2)));
     // lanes do not tell each other arrays
     assert_eq!(by("x[threadIdx.x] = p.all[0];", "Row"), [(Runner::Thread, Ok(129))]);
-    assert_eq!(by("for i in 0..9 { atomicAdd(x, p.all[0]); }", "Row"), []);
+    assert_eq!(by("for i in 0..x[1] { atomicAdd(x, p.all[0]); }", "Row"), []);
 }
 
 #[test]
@@ -138,6 +141,36 @@ fn lanes_do_not_tell_each_other_what_all_of_them_know() {
     assert_eq!(shuffles("x, m"), 1);
     assert_eq!(shuffles("x, x[n]"), 1);
     assert_eq!(shuffles("&x[threadIdx.x], n"), 1);
+}
+
+#[test]
+fn which_grids_are_run_in_place() {
+    let extent = |launch: &str| {
+        let text = format!(
+            "kernel c(x: *global i32, n: i32) {{ if threadIdx.x as i32 < n {{ x[threadIdx.x] = n; }} }}
+             kernel heavy(x: *global i32, n: i32) {{ for i in 0..n {{ x[i] = n; }} }}
+             fn f(x: *global i32, n: u32) {{ c<<<n, 8, 0, cudaStreamFireAndForget>>>(x, 1); }}
+             kernel p(x: *global i32, n: u32) {{ {launch} }}"
+        );
+        let mut module = module(&text);
+        let sites = run(&mut module, 1 << 16);
+        let left = statements(function(&module, "p")).iter().any(|s| matches!(s, StatementKind::Barrier { .. }));
+        let site = sites.into_iter().find(|site| Some(site.function) == module.kernel("p"));
+        (site.map(|site| site.extent), left)
+    };
+    assert_eq!(extent("c<<<n, 8, 0, cudaStreamFireAndForget>>>(x, 1);"), (Some(Extent::Block), true));
+    assert_eq!(extent("c<<<4, 32, 0, cudaStreamFireAndForget>>>(x, 1);"), (Some(Extent::All), false));
+    assert_eq!(extent("c<<<4, 33, 0, cudaStreamFireAndForget>>>(x, 1);"), (Some(Extent::Block), true));
+    assert_eq!(extent("@inline_below(9) c<<<4, 32, 0, cudaStreamFireAndForget>>>(x, 1);"), (Some(Extent::All), false));
+    assert_eq!(extent("heavy<<<n, 8, 0, cudaStreamFireAndForget>>>(x, 1);"), (Some(Extent::Warp), false));
+    // threads that end before others come together would be missing there
+    assert_eq!(extent("__syncthreads(); c<<<n, 8, 0, cudaStreamFireAndForget>>>(x, 1);").0, Some(Extent::Warp));
+    // a kernel that is merged has blocks of others beside it
+    assert_eq!(
+        extent("c<<<n, 8, 0, cudaStreamFireAndForget>>>(x, 1); p<<<1, 1, 0, cudaStreamFireAndForget>>>(x, n);").0,
+        Some(Extent::Warp)
+    );
+    assert_eq!(extent("f(x, n);"), (None, false));
 }
 
 #[test]

@@ -16,10 +16,12 @@ use crate::source::Span;
 use crate::types::{Scalar, Type, TypeId, TypeTable};
 use std::collections::{BTreeMap, HashMap};
 
-const TEXT: &str = include_str!("warp.cdp");
+const WARP: &str = include_str!("warp.cdp");
+const BLOCK: &str = include_str!("block.cdp");
 
-/// Symbols of functions start so that talk to their warp, and do the same whichever of its lanes are there.
-pub(in crate::pass) const ANY_LANES: &str = "cdpc$warp$";
+/// Symbols of functions start so that talk to their warp, and do the same whichever of its lanes are there: those that are a part of their
+/// caller, and those that are called, and have few registers, so that kernels which launch nothing do not pay for them.
+pub(in crate::pass) const ANY_LANES: [&str; 2] = ["cdpc$warp$", "cdpc$merge$warp$"];
 
 /// The number of threads of a lane that has none to run here.
 pub(super) const NONE: u32 = u32::MAX;
@@ -29,12 +31,13 @@ const MOST_WORDS: u32 = 24;
 
 const U32: TypeId = TypeTable::U32;
 const U64: TypeId = TypeTable::U64;
-const BOOL: TypeId = TypeTable::BOOL;
 
 /// Launches of one kernel for which one function does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     kernel: FunctionId,
+    /// Of the launch: what runs the child there has its place in the source.
+    span: Span,
     grid: Extents,
     block: Extents,
     shape: Shape,
@@ -54,13 +57,14 @@ pub(super) struct Warps {
 impl Warps {
     /// None where the text has errors, which its tests rule out.
     pub(super) fn new(module: &mut Module, owner: &str, span: Span) -> Option<Self> {
-        let part = compile(&format!("{BELOW}{TEXT}"))?;
-        let symbol = |name: &str| format!("{ANY_LANES}{owner}${name}");
+        let part = compile(&format!("{BELOW}{WARP}{BLOCK}"))?;
+        let [_, called] = ANY_LANES;
+        let symbol = |name: &str| format!("{called}{owner}${name}");
         let names = graft(module, part, &Naming { symbol: &symbol, given: &HashMap::new(), span })?;
         Some(Self { names, limits: Limits::default(), functions: HashMap::new(), general: BTreeMap::new() })
     }
 
-    fn named(&self, name: &str) -> FunctionId {
+    pub(super) fn named(&self, name: &str) -> FunctionId {
         self.names.get(name).copied().unwrap_or(FunctionId(u32::MAX))
     }
 
@@ -69,13 +73,14 @@ impl Warps {
         self.named(if light { "rounds_when_light" } else { "rounds_when_heavy" })
     }
 
-    /// What all lanes call that come to a launch: `fn(arguments, gridDim, blockDim, threads: u32, rounds: u32) -> bool`. Runs the grids of those
-    /// that do not say [`NONE`] for their threads, and gives whether the lane's is done; where it would take more rounds, large grids are not.
+    /// What all lanes call that come to a launch: `fn(arguments, gridDim, blockDim, threads: u32, rounds: u32) -> u32`. Runs the grids of those
+    /// that do not say [`NONE`] for their threads, or not those with more threads than rounds, where it would take more rounds. Gives
+    /// how many threads the lane's grid has that were not run and do something, or [`NONE`] for [`NONE`].
     pub(super) fn function(
         &mut self,
         module: &mut Module,
         caller: &Same,
-        launch: &Launch,
+        (launch, span): (&Launch, Span),
         variants: &Variants,
     ) -> Option<FunctionId> {
         let variant = *variants.get(&launch.kernel)?;
@@ -84,7 +89,7 @@ impl Warps {
         let shape = self.limits.shape(launch, block);
         let values = launch.args.iter().chain(&launch.grid).chain(&launch.block);
         let same: Vec<bool> = values.map(|value| caller.operand(value)).collect();
-        let mut key = Key { kernel: launch.kernel, grid, block, shape, same };
+        let mut key = Key { kernel: launch.kernel, span, grid, block, shape, same };
         let function = self.of(module, &key, variant)?;
         key.same = vec![false; key.same.len()];
         let general = self.of(module, &key, variant)?;
@@ -104,9 +109,10 @@ impl Warps {
 
     fn write(&self, module: &Module, key: &Key, variant: FunctionId) -> Option<Function> {
         let kernel = module.function(key.kernel)?;
-        let span = kernel.span;
-        let name = format!("{ANY_LANES}{}${}", self.functions.len(), kernel.symbol);
-        let mut builder = FunctionBuilder::new(name.clone(), name, FunctionKind::Plain, BOOL, span);
+        let span = key.span;
+        let [own, _] = ANY_LANES;
+        let name = format!("{own}{}${}", self.functions.len(), kernel.symbol);
+        let mut builder = FunctionBuilder::new(name.clone(), name, FunctionKind::Plain, U32, span);
         let types = kernel.param_types().chain([U32; 6]);
         let given: Vec<Operand> = types.map(|ty| builder.param("", ty, false, span).into()).collect();
         let [threads, rounds] = ["threads", "rounds"].map(|name| Operand::from(builder.param(name, U32, false, span)));
@@ -160,17 +166,7 @@ impl Warps {
         code.branch(takes_part, run, next);
 
         code.go_on_in(run);
-        let (grid, block) = theirs.split_at(args + 3);
-        let grid = grid.get(args..).unwrap_or_default();
-        let threads_of_block = code.product(block);
-        let of_grid = code.binary(U32, BinaryOp::Div, &number, &threads_of_block);
-        let of_block = code.binary(U32, BinaryOp::Rem, &number, &threads_of_block);
-        let mut given: Vec<Operand> = theirs.iter().take(args).cloned().collect();
-        for (place, extents) in [(of_grid, grid), (of_block, block)] {
-            given.extend(code.split(place, extents));
-            given.extend(extents.iter().cloned());
-        }
-        code.builder.push(StatementKind::Call { dst: None, function: variant, args: given }, span);
+        code.run_thread(&theirs, &number, variant);
         code.goto(next);
 
         code.go_on_in(next);
@@ -179,10 +175,11 @@ impl Warps {
         code.goto(header);
 
         code.go_on_in(done);
-        let asked = code.compare(BinaryOp::Ne, &threads, &Const::u32(NONE).into());
+        let none = code.compare(BinaryOp::Eq, &threads, &Const::u32(NONE).into());
         let whole = code.compare(BinaryOp::Eq, &mine, &count.into());
-        let ran = code.binary(BOOL, BinaryOp::And, &asked, &whole);
-        code.give(Some(ran));
+        let left = code.value(U32, Rvalue::Select(whole, Const::u32(0).into(), count.into()));
+        let left = code.value(U32, Rvalue::Select(none, Const::u32(NONE).into(), left));
+        code.give(Some(left));
         Some(builder.finish())
     }
 

@@ -200,7 +200,7 @@ fn does(module: &Module, function: &Function) -> Does {
         return does;
     }
     // which lanes are there does not matter to what these do
-    let any_lanes = function.symbol.starts_with(in_place::ANY_LANES);
+    let any_lanes = in_place::ANY_LANES.iter().any(|start| function.symbol.starts_with(start));
     let streams = Streams::new(function);
     for statement in function.blocks.iter().flat_map(|block| &block.statements) {
         let span = statement.span;

@@ -31,7 +31,7 @@ pub(super) mod variant;
 pub use hints::check_launch_hints;
 pub use plan::{MergeMode, MergeSite, Obstacle};
 
-use super::in_place::InPlaceSite;
+use super::in_place::{END, InPlaceSite};
 use crate::ir::Module;
 use crate::types::layout::PointerWidth;
 
@@ -80,5 +80,8 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
         rewrite::runs(module, &plan, &runtime, &functions, &facts);
         rewrite::roots(module, &facts, &plan, &runtime, &pushers);
     }
+    // one that is made at its kernel's end, where it was kept, is the same launch
+    let is_end = |id| module.function(id).is_some_and(|function| function.symbol.starts_with(END));
+    plan.sites.retain(|site| !is_end(site.function));
     Merged { sites: plan.sites, in_place: in_place.sites }
 }

@@ -163,9 +163,9 @@ impl Plan {
             });
         }
         plan.tell_buckets(facts);
-        plan.sites.sort_by_key(|site| (site.function, site.span));
         let merged = plan.sites.iter().filter(|site| site.result.is_ok()).map(|site| site.function);
         plan.pushes = facts.callers(merged);
+        plan.sites.sort_by_key(|site| (site.function, site.span));
         plan
     }
 

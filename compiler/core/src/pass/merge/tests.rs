@@ -14,7 +14,7 @@ fn merge(module: &mut Module, options: &MergeOptions) -> Vec<MergeSite> {
 
 fn results(text: &str) -> Vec<Result<MergeMode, String>> {
     let mut module = module(text);
-    let sites = merge(&mut module, &MergeOptions::default());
+    let sites = merge(&mut module, &MergeOptions { inline_below: 0, ..MergeOptions::default() });
     sites.into_iter().map(|site| site.result.map_err(|obstacle| text[obstacle.span.range()].to_owned())).collect()
 }
 
