@@ -199,7 +199,7 @@ fn does(module: &Module, function: &Function) -> Does {
         does.external = Some(function.span);
         return does;
     }
-    // which lanes are there does not matter to what these do
+    // which lanes are there does not matter to what these do, and where they ask how large their grid is, they mean the one that really runs
     let any_lanes = in_place::ANY_LANES.iter().any(|start| function.symbol.starts_with(start));
     let streams = Streams::new(function);
     for statement in function.blocks.iter().flat_map(|block| &block.statements) {
@@ -240,6 +240,7 @@ fn does(module: &Module, function: &Function) -> Does {
                 Register::GridId => note(&mut does.gridid),
                 Register::WarpSize | Register::Clock | Register::Clock64 | Register::GlobalTimer => {}
                 _ if register.is_of_cluster() => note(&mut does.cluster),
+                _ if any_lanes => {}
                 _ if BLOCK_PLACE.contains(register) => note(&mut does.block_place),
                 _ => note(&mut does.thread_place),
             },
