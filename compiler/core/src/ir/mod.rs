@@ -384,7 +384,7 @@ pub struct Launch {
 pub struct LaunchHints {
     /// `@merge(…)`
     pub merge: Option<Merge>,
-    /// `@inline_below(n)`: grids of fewer threads are run by the thread that launches them.
+    /// `@inline_below(n)`: grids of fewer threads are run where they are launched.
     pub inline_below: Option<u32>,
 }
 

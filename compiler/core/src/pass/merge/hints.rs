@@ -49,7 +49,7 @@ pub fn check_launch_hints(module: &Module) -> Diagnostics {
     }
     for site in in_place::sites(&module, &facts, 0) {
         let Err(obstacle) = &site.below else { continue };
-        let message = format!("`{}` cannot be run by the thread that launches it", name(&module, site.kernel));
+        let message = format!("`{}` cannot be run in place", name(&module, site.kernel));
         let diagnostic = impossible(Code::E0421, message, site.span, obstacle);
         found.push(diagnostic.help("without `@inline_below` the launch is made, or merged"));
     }
