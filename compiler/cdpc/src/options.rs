@@ -237,7 +237,7 @@ impl Compile {
 
     /// The same for the reference executor, which runs the program as it is written unless it is told to merge.
     pub fn merging_on_executor(&self) -> Option<MergeOptions> {
-        self.merging_or(false)
+        self.merging_or(false).map(MergeOptions::on_executor)
     }
 
     fn merging_or(&self, default: bool) -> Option<MergeOptions> {

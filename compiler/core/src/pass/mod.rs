@@ -25,6 +25,6 @@ pub use const_fold::const_fold;
 pub use count_prints::{PRINT_COUNTER, PRINT_MARK, count_prints};
 pub use in_place::{Extent, InPlaceSite, Runner};
 pub use launch::{LaunchAbi, LaunchOptions, LaunchSite, MOST_PARAM_BYTES, SiteAbi, lower_launches};
-pub use merge::{MergeMode, MergeOptions, MergeSite, Merged, Obstacle, check_launch_hints, merge_launches};
+pub use merge::{LoopSite, MergeMode, MergeOptions, MergeSite, Merged, Obstacle, check_launch_hints, merge_launches};
 pub use runtime::FILL_KERNEL;
 pub use simplify::{remove_unreachable, simplify, simplify_function};

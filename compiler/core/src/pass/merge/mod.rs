@@ -12,6 +12,7 @@
 //!   `stage.cdp`, `here.cdp`, `nowhere.cdp`, `sizes.cdp`, `blocks.cdp` and `threads.cdp`; `graft` puts it into the module
 //! - `variant`: functions as merged grids run them: where a block is and how many there are become parameters
 //! - `buckets`: kernels with `@merge(buckets(n))`, whose threads are counted, and `parts.cdp`, what counts them
+//! - `loops`: kernels of one thread that launch themselves into their tail stream, as one grid
 //! - `push`: functions that push a launch; `rewrite`: calls of them in the place of launches
 
 mod buckets;
@@ -19,6 +20,7 @@ pub(super) mod facts;
 pub(super) mod graft;
 mod hints;
 pub(super) mod limit;
+mod loops;
 pub(super) mod plan;
 mod push;
 mod record;
@@ -29,6 +31,7 @@ mod tests;
 pub(super) mod variant;
 
 pub use hints::check_launch_hints;
+pub use loops::LoopSite;
 pub use plan::{MergeMode, MergeSite, Obstacle};
 
 use super::in_place::{END, InPlaceSite};
@@ -44,6 +47,9 @@ pub struct MergeOptions {
     pub memory: u64,
     /// Grids of fewer threads may be run by those that launch them, where the launch does not say otherwise; 0: none. At most 65,536.
     pub inline_below: u32,
+    /// Threads of a grid that runs a loop of tail launches, in blocks as large as those of what it launches. Few are enough where blocks do not
+    /// run side by side, on the executor.
+    pub loop_threads: u32,
 }
 
 /// What became of the launches in device code.
@@ -53,11 +59,22 @@ pub struct Merged {
     pub sites: Vec<MergeSite>,
     /// Those whose small grids are run in place, and those for which `@inline_below` asks in vain.
     pub in_place: Vec<InPlaceSite>,
+    /// Those in kernels of one thread that launch themselves into their tail stream.
+    pub loops: Vec<LoopSite>,
 }
 
 impl Default for MergeOptions {
     fn default() -> Self {
-        Self { width: PointerWidth::W64, memory: 256 << 20, inline_below: 1 << 16 }
+        Self { width: PointerWidth::W64, memory: 256 << 20, inline_below: 1 << 16, loop_threads: 1 << 17 }
+    }
+}
+
+impl MergeOptions {
+    /// The same for the reference executor, where threads do not run side by side, so that fewer of them are enough.
+    #[must_use]
+    pub const fn on_executor(mut self) -> Self {
+        self.loop_threads = 512;
+        self
     }
 }
 
@@ -72,16 +89,19 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
     let mut plan = plan::Plan::new(module, &facts, options);
     plan.run_in_place(module, &facts);
     plan.keep(module, &facts);
-    if !plan.queues.is_empty()
-        && let Some(runtime) = runtime::add(module, &facts, &plan)
-    {
-        let pushers = push::add(module, &plan, &runtime);
+    let (loops, loop_sites) = loops::find(module, &facts, &plan);
+    let runtime = if plan.queues.is_empty() { None } else { runtime::add(module, &facts, &plan) };
+    if let Some(runtime) = &runtime {
+        let pushers = push::add(module, &plan, runtime, !loops.is_empty());
         let functions = variant::add(module, &facts, &plan, &pushers, &in_place.general);
-        rewrite::runs(module, &plan, &runtime, &functions, &facts);
-        rewrite::roots(module, &facts, &plan, &runtime, &pushers);
+        rewrite::runs(module, &plan, runtime, &functions, &facts);
+        rewrite::roots(module, &facts, &plan, runtime, &pushers);
+    }
+    if runtime.is_some() == !plan.queues.is_empty() {
+        loops::write(module, &facts, &loops, runtime.as_ref(), options);
     }
     // one that is made at its kernel's end, where it was kept, is the same launch
     let is_end = |id| module.function(id).is_some_and(|function| function.symbol.starts_with(END));
     plan.sites.retain(|site| !is_end(site.function));
-    Merged { sites: plan.sites, in_place: in_place.sites }
+    Merged { sites: plan.sites, in_place: in_place.sites, loops: loop_sites }
 }

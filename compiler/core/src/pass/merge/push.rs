@@ -41,10 +41,10 @@ enum Of {
 /// By queue.
 pub(super) type Pushers = Vec<Pusher>;
 
-/// Adds what pushes into each queue.
-pub(super) fn add(module: &mut Module, plan: &Plan, runtime: &Runtime) -> Pushers {
+/// Adds what pushes into each queue. `notes`: whether loops want to know which roots launched something as it is.
+pub(super) fn add(module: &mut Module, plan: &Plan, runtime: &Runtime, notes: bool) -> Pushers {
     let mut add = |queue: &Queue, number: usize, of: Of| {
-        let function = Push { queue, number, runtime }.function(module, of);
+        let function = Push { queue, number, runtime, notes }.function(module, of);
         module.add_function(function)
     };
     let queues = plan.queues.iter().enumerate();
@@ -61,6 +61,7 @@ struct Push<'a> {
     queue: &'a Queue,
     number: usize,
     runtime: &'a Runtime,
+    notes: bool,
 }
 
 impl Push<'_> {
@@ -115,7 +116,7 @@ impl Push<'_> {
             code.go_on_in(here);
             let place = code.call(kept_bytes, *record, vec![number]);
             let place = code.cast(kept_record, CastKind::Pointer, &place);
-            self.store(&mut code, &place, [&grid, &block], &args);
+            store(&mut code, queue, &place, [&grid, &block], &args);
             code.give(Some(success()));
             code.go_on_in(elsewhere);
         }
@@ -125,7 +126,7 @@ impl Push<'_> {
         let full = code.block();
         code.unless(BinaryOp::Eq, &place, &Const::zero(bytes).into(), full);
         let record = code.cast(record, CastKind::Pointer, &place);
-        self.store(&mut code, &record, [&grid, &block], &args);
+        store(&mut code, queue, &record, [&grid, &block], &args);
         code.give(Some(success()));
         code.go_on_in(full);
         if let Some(whole_grid) = queue.whole_grid {
@@ -140,22 +141,13 @@ impl Push<'_> {
             code.give(Some(Const::bits(TypeTable::CUDA_ERROR, NO_ROOM).into()));
         }
         code.go_on_in(direct);
+        if self.notes && of == Of::Root {
+            let function = self.runtime.note_direct;
+            code.builder.push(StatementKind::Call { dst: None, function, args: Vec::new() }, span);
+        }
         code.launch(queue, [grid, block], args, result);
         code.give(Some(result.into()));
         builder.finish()
-    }
-
-    /// Fills a record.
-    fn store(&self, code: &mut Code<'_>, record: &Operand, [grid, block]: [&[Operand; 3]; 2], args: &[Operand]) {
-        let queue = self.queue;
-        let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
-        let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
-        let fields = unknown.chain(threads.chain(args.iter().cloned()).map(Some));
-        for (index, value) in (0u32..).zip(fields).filter_map(|(index, value)| Some((index, value?))) {
-            let mut place = Place::deref(record.clone());
-            place.path.push(Projection::Field(index));
-            code.builder.push(StatementKind::Store { place, value, access: Access::Plain }, code.span);
-        }
     }
 
     /// Units of the launched grid; goes to `direct` where it cannot be pushed, and gives success where nothing is to do.
@@ -194,6 +186,24 @@ impl Push<'_> {
         code.go_on_in(rest);
         code.unless(BinaryOp::Gt, &units, &Const::u32(super::runtime::MOST_UNITS).into(), direct);
         units
+    }
+}
+
+/// Fills a record.
+pub(super) fn store(
+    code: &mut Code<'_>,
+    queue: &Queue,
+    record: &Operand,
+    [grid, block]: [&[Operand; 3]; 2],
+    args: &[Operand],
+) {
+    let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
+    let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
+    let fields = unknown.chain(threads.chain(args.iter().cloned()).map(Some));
+    for (index, value) in (0u32..).zip(fields).filter_map(|(index, value)| Some((index, value?))) {
+        let mut place = Place::deref(record.clone());
+        place.path.push(Projection::Field(index));
+        code.builder.push(StatementKind::Store { place, value, access: Access::Plain }, code.span);
     }
 }
 

@@ -65,6 +65,10 @@ pub(super) struct Runtime {
     pub may_launch: FunctionId,
     /// `fn()`
     pub before_tail: FunctionId,
+    pub note_direct: FunctionId,
+    /// `fn() -> u32` and `fn(direct: u32) -> bool`, for loops
+    pub direct_launches: FunctionId,
+    pub has_launched: FunctionId,
     /// `fn(asked: u32) -> u32` and `fn(asked: u32)`, where kernels have buckets
     pub part_context: Option<FunctionId>,
     pub leave_part: Option<FunctionId>,
@@ -109,12 +113,15 @@ pub(super) fn add(module: &mut Module, facts: &Facts, plan: &Plan) -> Option<Run
         root_context: name("root_context")?,
         may_launch: name("may_launch")?,
         before_tail: name("before_tail")?,
+        note_direct: name("note_direct")?,
+        direct_launches: name("direct_launches")?,
+        has_launched: name("has_launched")?,
         part_context: name("part_context"),
         leave_part: name("leave_part"),
     })
 }
 
-fn declaration(module: &mut Module, name: &str, space: Space, span: Span) -> Function {
+pub(super) fn declaration(module: &mut Module, name: &str, space: Space, span: Span) -> Function {
     let bytes = module.types.pointer(space, TypeTable::U8, true);
     let (name, symbol) = (format!("cdpc${name}"), format!("cdpc$merge${name}"));
     let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::VOID, span);
