@@ -32,14 +32,22 @@ __global__ void look_all(Forest* f) {
     if (cudaGetLastError()) atomicAdd(&f->failed, 1);
 }
 
-__device__ void join(Forest* f, int me) {
-    if (f->best[me] == NONE) return;
-    unsigned edge = (unsigned)f->best[me];
-    int a = f->tree[f->from[edge]], other = a == me ? f->tree[f->to[edge]] : a;
-    if (f->best[other] == f->best[me] && me < other) return;
-    f->parent[me] = other;
-    atomicAdd(&f->total, (Key)f->weight[edge]);
-    atomicAdd(&f->edges, 1);
+__global__ void join_all(Forest* f) {
+    int me = blockIdx.x * blockDim.x + threadIdx.x;
+    Key total = 0;
+    bool joined = false;
+    if (me < f->n && f->best[me] != NONE) {
+        unsigned edge = (unsigned)f->best[me];
+        int a = f->tree[f->from[edge]], other = a == me ? f->tree[f->to[edge]] : a;
+        joined = f->best[other] != f->best[me] || me > other;
+        if (joined) {
+            f->parent[me] = other;
+            total = f->weight[edge];
+        }
+    }
+    int edges = __popc(__ballot_sync(~0u, joined));
+    for (int d = 16; d; d /= 2) total += __shfl_xor_sync(~0u, total, d);
+    if (threadIdx.x % 32 == 0 && edges) { atomicAdd(&f->total, total); atomicAdd(&f->edges, edges); }
 }
 
 __device__ void name_tree(Forest* f, int v) {
@@ -48,8 +56,6 @@ __device__ void name_tree(Forest* f, int v) {
     f->tree[v] = root;
     f->best[v] = NONE;
 }
-
-__global__ void join_all(Forest* f) { int v = blockIdx.x * blockDim.x + threadIdx.x; if (v < f->n) join(f, v); }
 
 __global__ void name_trees(Forest* f) { int v = blockIdx.x * blockDim.x + threadIdx.x; if (v < f->n) name_tree(f, v); }
 

@@ -8,11 +8,14 @@ use super::super::runtime::{NO_CONTEXT, Runtime, compile, declaration};
 use super::super::variant::given;
 use super::super::{MergeMode, MergeOptions};
 use super::{Loop, Round, is_again};
+use crate::builtins::{Register, RuntimeFn, STREAM_FIRE_AND_FORGET};
 use crate::ir::{
-    BinaryOp, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints, Module,
-    Operand, Place, Projection, StatementKind,
+    BinaryOp, BlockId, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints,
+    LocalId, Module, Operand, Place, Projection, Rvalue, StatementKind, TerminatorKind,
 };
+use crate::pass::launch::NO_ROOM;
 use crate::pass::runtime::code::Code;
+use crate::pass::runtime::site::Site;
 use crate::source::Span;
 use crate::types::layout::round_up;
 use crate::types::{Space, TypeId, TypeTable};
@@ -84,9 +87,11 @@ pub(in super::super) fn write(
                 *slot = function;
             }
         }
-        if let Some(enter) = enter(module, found, index, &named) {
-            let enter = module.add_function(enter);
+        let functions = (enter(module, found, index, None, &named), enter(module, found, index, Some(NO_ROOM), &named));
+        if let (Some(enter), Some(start)) = functions {
+            let [enter, start] = [enter, start].map(|function| module.add_function(function));
             launches(module, facts, found, enter, ours);
+            begin(module, found, start);
         }
     }
 }
@@ -197,7 +202,7 @@ fn text(module: &Module, loops: &[Loop], merges: bool, options: &MergeOptions) -
         let grid = if one { 1 } else { (options.loop_threads / threads.max(1)).max(1) };
         let text_of_loop = OF_LOOP
             .replace("AGAIN", &cases(true, &run("0")))
-            .replace("RUNS", &cases(false, &run("block as u32")))
+            .replace("RUNS", &cases(false, &run("unit as u32")))
             .replace("DIRECT", &cases(false, &direct))
             .replace("GRID", &grid.to_string())
             .replace("SIZE", &format!("{x}, {y}, {z}"))
@@ -236,7 +241,7 @@ fn direct(module: &mut Module, round: &Round, name: &str) -> Function {
     }
     let types: Vec<TypeId> = parameters(module, round);
     let args = (3u32..).zip(types).map(|(index, ty)| field(&mut code, index, ty)).collect();
-    let stream = Const::bits(TypeTable::STREAM, u64::from(crate::builtins::STREAM_FIRE_AND_FORGET)).into();
+    let stream = Const::bits(TypeTable::STREAM, u64::from(STREAM_FIRE_AND_FORGET)).into();
     let grid = <[Operand; 3]>::try_from(grid).unwrap_or_else(|_| round.launch.grid.clone());
     let launch = Launch { dst: Some(error), grid, stream, args, hints: LaunchHints::default(), ..round.launch.clone() };
     code.builder.push(StatementKind::Launch(Box::new(launch)), span);
@@ -292,12 +297,19 @@ fn push(module: &mut Module, found: &Loop, round: &Round, number: usize, named: 
     builder.finish()
 }
 
-/// `fn(arguments) -> cudaError_t`: launches the loop into the tail stream, or the kernel where too many loops run.
-fn enter(module: &mut Module, found: &Loop, index: usize, named: &dyn Fn(&str) -> FunctionId) -> Option<Function> {
+/// `fn(arguments) -> cudaError_t`: launches the loop into the tail stream; where too many loops run, the kernel, or nothing for an `error`.
+fn enter(
+    module: &mut Module,
+    found: &Loop,
+    index: usize,
+    error_when_full: Option<u64>,
+    named: &dyn Fn(&str) -> FunctionId,
+) -> Option<Function> {
     let span: Span = found.body.span;
     let (number, round) = found.rounds.iter().enumerate().find(|(_, round)| found.is_again(round))?;
     let owner = &found.body.symbol;
-    let (name, symbol) = (format!("cdpc$enter_{index}"), format!("cdpc$merge$loop${owner}$enter"));
+    let word = if error_when_full.is_some() { "instead" } else { "enter" };
+    let (name, symbol) = (format!("cdpc${word}_{index}"), format!("cdpc$merge$loop${owner}${word}"));
     let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::CUDA_ERROR, span);
     builder.function_mut().inline = Inline::Never;
     let args: Vec<Operand> =
@@ -309,10 +321,14 @@ fn enter(module: &mut Module, found: &Loop, index: usize, named: &dyn Fn(&str) -
     let is_none = code.compare(BinaryOp::Eq, &taken, &Const::u32(NO_CONTEXT).into());
     code.branch(is_none, none, some);
     code.go_on_in(none);
-    let launch =
-        Launch { dst: Some(error), args: args.clone(), hints: LaunchHints::default(), ..round.launch.clone() };
-    code.builder.push(StatementKind::Launch(Box::new(launch)), span);
-    code.give(Some(error.into()));
+    if let Some(code_of_error) = error_when_full {
+        code.give(Some(Const::bits(TypeTable::CUDA_ERROR, code_of_error).into()));
+    } else {
+        let (args, hints) = (args.clone(), LaunchHints::default());
+        let launch = Launch { dst: Some(error), args, hints, ..round.launch.clone() };
+        code.builder.push(StatementKind::Launch(Box::new(launch)), span);
+        code.give(Some(error.into()));
+    }
     code.go_on_in(some);
     let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
     let launch = Operand::from(Const::u32(u32::try_from(number).unwrap_or(u32::MAX)));
@@ -322,4 +338,54 @@ fn enter(module: &mut Module, found: &Loop, index: usize, named: &dyn Fn(&str) -
     let result = code.call(TypeTable::CUDA_ERROR, named(&format!("enter_{index}")), vec![taken, launch]);
     code.give(Some(result));
     Some(builder.finish())
+}
+
+/// The kernel starts the loop, and does nothing itself, where it is a grid of one thread and there is room for a loop.
+fn begin(module: &mut Module, found: &Loop, begin: FunctionId) {
+    let Some(kernel) = module.functions.get_mut(found.kernel.index()) else { return };
+    let span = kernel.span;
+    let mut kernel = std::mem::replace(kernel, found.body.clone());
+    // what was the entry becomes a block like any other
+    let site = &mut Site { module: &mut *module, function: &mut kernel, current: BlockId(0), span };
+    let [check, start, over, body] = [(); 4].map(|()| site.block());
+    for block in &mut site.function.blocks {
+        block.terminator.kind.map_successors(|id| if id == BlockId(0) { body } else { id });
+    }
+    site.function.blocks.swap(0, body.index());
+    let one = |site: &mut Site<'_>, register: Register| {
+        let extent = site.assign(U32, Rvalue::Register(register));
+        site.compare(BinaryOp::Eq, &extent, &Const::u32(1).into())
+    };
+    let extents = [
+        Register::GridDimX,
+        Register::GridDimY,
+        Register::GridDimZ,
+        Register::BlockDimX,
+        Register::BlockDimY,
+        Register::BlockDimZ,
+    ];
+    site.current = BlockId(0);
+    site.terminate(TerminatorKind::Goto(check));
+    site.current = check;
+    let mut all = Operand::from(Const::bool(true));
+    for register in extents {
+        let one = one(site, register);
+        all = site.binary(TypeTable::BOOL, BinaryOp::And, &all, &one);
+    }
+    site.terminate(TerminatorKind::Branch { condition: all, then: start, otherwise: body });
+    site.current = start;
+    let args = (0..site.function.param_count).map(|param| Operand::Local(LocalId(param))).collect();
+    let error = site.call(TypeTable::CUDA_ERROR, begin, args);
+    let started = site.compare(BinaryOp::Eq, &error, &Const::bits(TypeTable::CUDA_ERROR, 0).into());
+    let failed = site.block();
+    site.terminate(TerminatorKind::Branch { condition: started, then: over, otherwise: failed });
+    site.current = failed;
+    // the program does not know of it
+    site.push(StatementKind::Runtime { dst: None, call: RuntimeFn::GetLastError, args: Vec::new() });
+    site.terminate(TerminatorKind::Goto(body));
+    site.current = over;
+    site.terminate(TerminatorKind::Return(None));
+    if let Some(slot) = module.functions.get_mut(found.kernel.index()) {
+        *slot = kernel;
+    }
 }
