@@ -55,9 +55,9 @@ pub fn run_tests(compiled: &Outcome) -> Result<String, String> {
         pass::simplify(&mut merged);
         let options = MergeOptions { memory: MERGE_MEMORY, inline_below, ..MergeOptions::default() }.on_executor();
         let found = pass::merge_launches(&mut merged, &options);
-        let changed =
-            found.sites.iter().any(|site| site.result.is_ok()) || found.in_place.iter().any(|site| site.below.is_ok())
-                || found.loops.iter().any(|site| site.result.is_ok());
+        let changed = found.sites.iter().any(|site| site.result.is_ok())
+            || found.in_place.iter().any(|site| site.below.is_ok())
+            || found.loops.iter().any(|site| site.result.is_ok());
         let as_before = inline_below > 0 && found.in_place.iter().all(|site| site.asked);
         if changed && !as_before {
             verify::verify(&merged).map_err(|errors| format!("the verifier refuses what merging made: {errors:?}"))?;

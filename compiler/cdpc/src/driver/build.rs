@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cdp_backend::Libdevice;
 use cdp_core::ir::{self, Module};
-use cdp_core::pass::{Extent, InPlaceSite, LaunchAbi, LaunchOptions, MergeMode, MergeSite, Merged, Obstacle, Runner};
+use cdp_core::pass::{Extent, InPlaceSite, LaunchAbi, LaunchOptions, LoopSite, MergeMode, MergeSite, Merged, Obstacle, Runner};
 use cdp_core::source::{FileId, SourceMap, Span};
 use cdp_core::syntax::ast;
 use cdp_runtime::link::{Opening, function_registers};
@@ -242,10 +242,19 @@ impl<'a> Build<'a> {
             }
             Err(obstacle) => format!("not run in place: {}", because(obstacle, site.span)),
         };
+        let of_loop = |site: &LoopSite| match &site.result {
+            Ok(()) if site.again => "a loop: one grid runs this kernel and what it launches, round after round".to_owned(),
+            Ok(()) => "a round of the loop that its kernel is".to_owned(),
+            Err(obstacle) => format!("not a loop: {}", because(obstacle, site.span)),
+        };
         let own = |span: Span| (span.file == self.front.file).then(|| sources.line_column(span).line);
         let mut lines: Vec<(u32, String)> =
             merged.in_place.iter().filter_map(|site| Some((own(site.span)?, in_place(site)))).collect();
-        lines.extend(merged.sites.iter().filter_map(|site| Some((own(site.span)?, text(site)))));
+        lines.extend(merged.loops.iter().filter_map(|site| Some((own(site.span)?, of_loop(site)))));
+        // in a loop it is a round, and nothing else becomes of it
+        let in_loop = |site: &MergeSite| merged.loops.iter().any(|other| other.span == site.span && other.result.is_ok());
+        let others = merged.sites.iter().filter(|site| !in_loop(site));
+        lines.extend(others.filter_map(|site| Some((own(site.span)?, text(site)))));
         let mut seen = HashSet::new();
         lines.retain(|line| seen.insert(line.clone()));
         lines

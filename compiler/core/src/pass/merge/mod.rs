@@ -73,7 +73,7 @@ impl MergeOptions {
     /// The same for the reference executor, where threads do not run side by side, so that fewer of them are enough.
     #[must_use]
     pub const fn on_executor(mut self) -> Self {
-        self.loop_threads = 512;
+        self.loop_threads = 128;
         self
     }
 }
@@ -84,12 +84,13 @@ impl MergeOptions {
 /// different at each launch.
 pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
     hints::give_up_order(module);
+    let candidates = loops::candidates(module);
     let in_place = super::in_place::run_in_place(module, options.inline_below);
     let facts = facts::Facts::new(module);
     let mut plan = plan::Plan::new(module, &facts, options);
     plan.run_in_place(module, &facts);
     plan.keep(module, &facts);
-    let (loops, loop_sites) = loops::find(module, &facts, &plan);
+    let (loops, loop_sites) = loops::find(module, candidates, &facts, &plan);
     let runtime = if plan.queues.is_empty() { None } else { runtime::add(module, &facts, &plan) };
     if let Some(runtime) = &runtime {
         let pushers = push::add(module, &plan, runtime, !loops.is_empty());

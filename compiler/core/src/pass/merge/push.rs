@@ -190,13 +190,7 @@ impl Push<'_> {
 }
 
 /// Fills a record.
-pub(super) fn store(
-    code: &mut Code<'_>,
-    queue: &Queue,
-    record: &Operand,
-    [grid, block]: [&[Operand; 3]; 2],
-    args: &[Operand],
-) {
+pub(super) fn store(code: &mut Code<'_>, queue: &Queue, record: &Operand, [grid, block]: [&[Operand; 3]; 2], args: &[Operand]) {
     let unknown = grid.iter().zip(queue.record.grid).map(|(extent, known)| known.is_none().then(|| extent.clone()));
     let threads = block.iter().zip(queue.block).filter(|(_, known)| known.is_none()).map(|(extent, _)| extent.clone());
     let fields = unknown.chain(threads.chain(args.iter().cloned()).map(Some));

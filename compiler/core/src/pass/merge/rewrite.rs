@@ -109,7 +109,14 @@ pub(super) fn runs(module: &mut Module, plan: &Plan, runtime: &Runtime, variants
 }
 
 /// `declared` with a body: `variant` is run with what is in a record, and is given the last parameter too.
-pub(super) fn run(module: &mut Module, queue: &Queue, declared: &Function, space: Space, variant: FunctionId, looks: bool) -> Function {
+pub(super) fn run(
+    module: &mut Module,
+    queue: &Queue,
+    declared: &Function,
+    space: Space,
+    variant: FunctionId,
+    looks: bool,
+) -> Function {
     let span = declared.span;
     let bytes = module.types.pointer(space, TypeTable::U8, true);
     let mut builder =

@@ -72,8 +72,15 @@ fn is_again(launch: &Launch) -> bool {
         && launch.hints.merge != Some(Merge::Off)
 }
 
-/// All loops, and what is to be said of the launches of kernels that might be some.
-pub(super) fn find(module: &mut Module, facts: &Facts, plan: &Plan) -> (Vec<Loop>, Vec<LoopSite>) {
+/// Kernels that may be loops, as they are before anything is run in place in them or merged.
+pub(super) struct Candidates {
+    facts: Facts,
+    kernels: Vec<(FunctionId, Span, Function)>,
+}
+
+/// None where there are no such kernels.
+pub(super) fn candidates(module: &Module) -> Option<Candidates> {
+    let facts = Facts::new(module);
     let mut candidates = Vec::new();
     for site in facts.info.launches_on_device.iter().filter(|site| site.function == site.kernel) {
         let block = module.function(site.function).and_then(|function| function.blocks.get(site.block.index()));
@@ -85,9 +92,22 @@ pub(super) fn find(module: &mut Module, facts: &Facts, plan: &Plan) -> (Vec<Loop
     }
     candidates.sort_unstable();
     candidates.dedup_by_key(|(kernel, _)| *kernel);
+    let body = |(kernel, span)| Some((kernel, span, module.function(kernel)?.clone()));
+    let kernels: Vec<_> = candidates.into_iter().filter_map(body).collect();
+    (!kernels.is_empty()).then_some(Candidates { facts, kernels })
+}
+
+/// All loops, and what is to be said of the launches of kernels that might be some. `facts` are those of the module as it is now.
+pub(super) fn find(
+    module: &mut Module,
+    candidates: Option<Candidates>,
+    facts: &Facts,
+    plan: &Plan,
+) -> (Vec<Loop>, Vec<LoopSite>) {
     let (mut loops, mut sites) = (Vec::new(), Vec::new());
-    for (kernel, span) in candidates {
-        match judge(module, facts, plan, kernel) {
+    let Some(Candidates { facts: before, kernels }) = candidates else { return (loops, sites) };
+    for (kernel, span, body) in kernels {
+        match judge(module, &before, facts, plan, (kernel, body)) {
             Ok(found) => {
                 for round in &found.rounds {
                     let again = found.is_again(round);
@@ -101,23 +121,28 @@ pub(super) fn find(module: &mut Module, facts: &Facts, plan: &Plan) -> (Vec<Loop
     (loops, sites)
 }
 
-fn judge(module: &mut Module, facts: &Facts, plan: &Plan, kernel: FunctionId) -> Result<Loop, Obstacle> {
-    let body = module.function(kernel).cloned();
-    let body = body.ok_or_else(|| Obstacle { why: "it is nowhere".to_owned(), span: Span::default() })?;
+/// `before` is known of the kernel itself, and `facts` of what it launches.
+fn judge(
+    module: &mut Module,
+    before: &Facts,
+    facts: &Facts,
+    plan: &Plan,
+    (kernel, body): (FunctionId, Function),
+) -> Result<Loop, Obstacle> {
     let no = |why: &str, span: Span| Err(Obstacle { why: why.to_owned(), span });
-    let does = facts.all(kernel);
+    let does = before.all(kernel);
     refuse(&does)?;
     if let Some(span) = does.barrier.or(does.shared).or(does.warp) {
         return no("there its thread works together with others", span);
     }
-    for id in facts.reached(kernel).into_iter().filter(|id| *id != kernel) {
-        let own = facts.own.get(id.index()).copied().unwrap_or_default();
-        let launches = facts.info.launches_on_device.iter().find(|site| site.function == id).map(|site| site.span);
+    for id in before.reached(kernel).into_iter().filter(|id| *id != kernel) {
+        let own = before.own.get(id.index()).copied().unwrap_or_default();
+        let launches = before.info.launches_on_device.iter().find(|site| site.function == id).map(|site| site.span);
         if let Some(span) = launches.or(own.tail).or(own.ordered) {
             return no("a function that it calls launches, or works in a stream", span);
         }
     }
-    runtime_calls(module, facts, kernel)?;
+    runtime_calls(module, before, kernel)?;
     if plan.buckets.contains_key(&kernel) {
         return no("its launches are merged in buckets", body.span);
     }
