@@ -24,7 +24,7 @@ fn every_program_of_the_suite_goes_through() {
         for width in [PointerWidth::W32, PointerWidth::W64] {
             for (memory, inline_below) in [(1 << 16, 0), (256 << 20, 1 << 16)] {
                 let mut module = module.clone();
-                merge(&mut module, &MergeOptions { width, memory, inline_below });
+                merge(&mut module, &MergeOptions { width, memory, inline_below, ..MergeOptions::default() });
                 let options = LaunchOptions { width, max_param_bytes: 32_764, ..LaunchOptions::default() };
                 let (_, diagnostics) = lower_launches(&mut module, &options);
                 assert!(diagnostics.finish().is_empty(), "{name}");

@@ -6,6 +6,8 @@
 //! - this file: which kernels are such loops, and why others are not
 //! - `write`: the loop's grid, and launches of it
 
+#[cfg(test)]
+mod tests;
 mod write;
 
 use super::facts::{Does, Facts, constant, most_threads};
