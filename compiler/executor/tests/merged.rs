@@ -19,7 +19,9 @@ fn merged(text: &str, memory: u64, prepare: impl Fn(&mut Module)) -> Compiled {
     let mut module = compiled.module.clone();
     const_fold(&mut module);
     simplify(&mut module);
-    merge_launches(&mut module, &MergeOptions { memory, inline_below: 0, ..MergeOptions::default() });
+    // loops of several blocks, a part of which begins
+    let options = MergeOptions { memory, inline_below: 0, loop_threads: 8 * 8, ..MergeOptions::default() };
+    merge_launches(&mut module, &options);
     prepare(&mut module);
     verify::verify(&module).unwrap_or_else(|errors| panic!("{errors:#?}"));
     Compiled { program: Arc::new(Program::new(&module)), module, ..compiled }
@@ -224,4 +226,34 @@ fn buckets_that_cannot_be_started_are_done_at_the_end() {
     let counts = grids(&in_buckets("buckets(1)", 32, 1), MEMORY);
     assert_eq!((count(&counts, "child"), count(&counts, "cdpc$merged_0")), (0, 40), "{counts:?}");
     assert_eq!(count(&counts, "cdpc$drain_root"), 1, "{counts:?}");
+}
+
+/// A loop over grids of 2 to 12 blocks, with a tail in each round.
+const LOOP: &str = "
+    struct State { done: u32, seen: u32, rounds: u32, failed: u32 }
+    kernel work(s: *global State, by: u32) { atomicAdd(&s.done, by); }
+    kernel look(s: *global State) { if threadIdx.x == 0 { s.seen += s.done; } }
+    kernel rounds(s: *global State, n: u32) {
+        s.rounds += 1;
+        if n == 0 { return; }
+        let first = work<<<4 * n, 8>>>(s, n);
+        let tail = look<<<1, 8, 0, cudaStreamTailLaunch>>>(s);
+        let again = rounds<<<1, 1, 0, cudaStreamTailLaunch>>>(s, n - 1);
+        if first != cudaSuccess || tail != cudaSuccess || again != cudaSuccess { s.failed += 1; }
+    }
+    host fn main() {
+        let s = device(State, 1);
+        rounds<<<1, 1>>>(s, 3);
+        cudaDeviceSynchronize();
+        assert(s[0].failed == 0 && s[0].rounds == 4);
+        assert(s[0].done == 32 * (9 + 4 + 1), \"%u\", s[0].done);
+        assert(s[0].seen == 32 * (9 + 13 + 14), \"%u\", s[0].seen);
+    }";
+
+#[test]
+fn loops_of_tail_launches_are_two_grids() {
+    let counts = grids(LOOP, MEMORY);
+    // one of two blocks, and one of all eight when there were twelve to run
+    let all: usize = counts.iter().filter(|(kernel, _)| kernel.contains("loop")).map(|(_, count)| count).sum();
+    assert_eq!((all, count(&counts, "work"), count(&counts, "look"), count(&counts, "rounds")), (2, 0, 0, 1), "{counts:?}");
 }

@@ -70,10 +70,10 @@ impl Default for MergeOptions {
 }
 
 impl MergeOptions {
-    /// The same for the reference executor, where threads do not run side by side, so that fewer of them are enough.
+    /// The same for the reference executor, where blocks do not run side by side, so that one is enough for a loop.
     #[must_use]
     pub const fn on_executor(mut self) -> Self {
-        self.loop_threads = 128;
+        self.loop_threads = 1;
         self
     }
 }

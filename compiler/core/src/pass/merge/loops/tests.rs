@@ -52,7 +52,10 @@ fn what_stands_in_the_way() {
     assert_eq!(by_kernel("c<<<1, 32>>>(x); other<<<1, 64>>>(x);"), "other<<<1, 64>>>(x)");
     assert_eq!(by_kernel("c<<<1, n as u32>>>(x);"), "c<<<1, n as u32>>>(x)");
     assert_eq!(by_kernel("c<<<1, 32, 64>>>(x);"), "c<<<1, 32, 64>>>(x)");
-    assert_eq!(by_kernel("@merge(off) c<<<1, 32, 0, cudaStreamFireAndForget>>>(x);"), "c<<<1, 32, 0, cudaStreamFireAndForget>>>(x)");
+    assert_eq!(
+        by_kernel("@merge(off) c<<<1, 32, 0, cudaStreamFireAndForget>>>(x);"),
+        "c<<<1, 32, 0, cudaStreamFireAndForget>>>(x)"
+    );
     assert_eq!(by_kernel("launches(x);"), "c<<<1, 32>>>(x)");
     assert_eq!(by_kernel("x[1] = gridid() as i32;"), "gridid()");
     assert_eq!(by_kernel("x[1] = laneid as i32;"), "laneid");
