@@ -98,7 +98,7 @@ pub fn merge_launches(module: &mut Module, options: &MergeOptions) -> Merged {
         rewrite::runs(module, &plan, runtime, &functions, &facts);
         rewrite::roots(module, &facts, &plan, runtime, &pushers);
     }
-    if runtime.is_some() == !plan.queues.is_empty() {
+    if runtime.is_some() || plan.queues.is_empty() {
         loops::write(module, &facts, &loops, runtime.as_ref(), options);
     }
     // one that is made at its kernel's end, where it was kept, is the same launch
