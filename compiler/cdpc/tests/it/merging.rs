@@ -109,3 +109,33 @@ fn the_executor_merges_when_it_is_told_to() {
     place.write("a.cdp", format!("kernel heavy(x: *global i32) {{ for i in 0..9 {{ atomicAdd(&x[i], 1); }} }} {one} {main}"));
     assert_eq!([grids(""), grids("--launch-merging=off"), grids("--launch-merging=on")], [1, 1, 0]);
 }
+
+#[test]
+fn loops_are_named_and_why_others_are_none() {
+    let place = Place::new();
+    let program = |stream: &str| {
+        format!(
+            "kernel work(x: *global i32) {{ x[threadIdx.x] = 1; }}
+kernel rounds(x: *global i32, n: i32) {{
+    if n == 0 {{ return; }}
+    work<<<n as u32, 32>>>(x);
+    rounds<<<1, 1, 0, cudaStreamTailLaunch>>>(x, n - 1);
+    {stream}
+}}
+"
+        )
+    };
+    let said = |program: &str| {
+        place.write("a.cdp", program);
+        let ran = place.run_with_toolkit(&format!("inspect --launches --no-sass {ALLOWED} a.cdp"));
+        ran.succeeds();
+        ran.out
+    };
+    let looped = said(&program(""));
+    assert!(looped.contains("^ a round of the loop that its kernel is\n"), "{looped}");
+    assert!(looped.contains("^ a loop: one grid runs this kernel and what it launches, round after round\n"), "{looped}");
+    assert!(!looped.contains("launched as it is"), "{looped}");
+    let other = said(&program("work<<<1, 32, 0, cudaStreamTailLaunch>>>(x);"));
+    let why = "^ not a loop: this comes into the tail stream after the kernel itself (a.cdp:6:5, `work<<<1, 32, 0, cudaStreamTailLaunch>>>(x)`)";
+    assert!(other.contains(why), "{other}");
+}

@@ -108,6 +108,35 @@ pub(super) fn runs(module: &mut Module, plan: &Plan, runtime: &Runtime, variants
     }
 }
 
+/// What is in a record.
+pub(super) struct Fields {
+    pub grid: [Operand; 3],
+    pub block: [Operand; 3],
+    pub args: Vec<Operand>,
+}
+
+/// Reads a record, and says what is not in it because all have it.
+pub(super) fn read(module: &Module, code: &mut Code<'_>, queue: &Queue, record: &Operand) -> Fields {
+    let mut field = |index: u32, ty: TypeId| {
+        let mut place = Place::deref(record.clone());
+        place.path.push(Projection::Field(index));
+        code.load(ty, place)
+    };
+    let [x, y, z] = queue.record.grid;
+    let grid = [(0, x), (1, y), (2, z)].map(|(index, known)| match known {
+        Some(blocks) => Const::u32(blocks).into(),
+        None => field(index, U32),
+    });
+    let mut fields = 3u32..;
+    let block = queue.block.map(|known| match known {
+        Some(threads) => Const::u32(threads).into(),
+        None => field(fields.next().unwrap_or_default(), U32),
+    });
+    let types: Vec<TypeId> = module.function(queue.kernel).map(|kernel| kernel.param_types().collect()).unwrap_or_default();
+    let args = fields.zip(types).map(|(index, ty)| field(index, ty)).collect();
+    Fields { grid, block, args }
+}
+
 /// `declared` with a body: `variant` is run with what is in a record, and is given the last parameter too.
 pub(super) fn run(
     module: &mut Module,
@@ -128,25 +157,7 @@ pub(super) fn run(
     let mut code = Code { builder: &mut builder, span };
     let pointer = module.types.pointer(space, queue.record.ty, true);
     let record = code.cast(pointer, CastKind::Pointer, &record);
-    let field = |code: &mut Code<'_>, index: u32, ty: TypeId| {
-        let mut place = Place::deref(record.clone());
-        place.path.push(Projection::Field(index));
-        code.load(ty, place)
-    };
-    let mut grid = Vec::new();
-    for (index, known) in (0u32..).zip(queue.record.grid) {
-        grid.push(match known {
-            Some(blocks) => Const::u32(blocks).into(),
-            None => field(&mut code, index, U32),
-        });
-    }
-    let types: Vec<TypeId> = module.function(queue.kernel).map(|kernel| kernel.param_types().collect()).unwrap_or_default();
-    let mut fields = 3u32..;
-    let block_size = queue.block.map(|known| match known {
-        Some(threads) => Const::u32(threads).into(),
-        None => field(&mut code, fields.next().unwrap_or_default(), U32),
-    });
-    let mut args: Vec<Operand> = fields.zip(types).map(|(index, ty)| field(&mut code, index, ty)).collect();
+    let Fields { grid, block: block_size, mut args } = read(module, &mut code, queue, &record);
     let (block, thread) = match queue.mode {
         MergeMode::Blocks => (unit, None),
         MergeMode::Threads => {

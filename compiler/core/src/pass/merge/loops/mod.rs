@@ -82,21 +82,16 @@ pub(super) struct Candidates {
 
 /// None where there are no such kernels.
 pub(super) fn candidates(module: &Module) -> Option<Candidates> {
-    let facts = Facts::new(module);
-    let mut candidates = Vec::new();
-    for site in facts.info.launches_on_device.iter().filter(|site| site.function == site.kernel) {
-        let block = module.function(site.function).and_then(|function| function.blocks.get(site.block.index()));
-        if let Some(StatementKind::Launch(launch)) = block.and_then(|b| b.statements.get(site.statement)).map(|s| &s.kind)
-            && is_again(launch)
-        {
-            candidates.push((site.kernel, site.span));
+    let mut kernels = Vec::new();
+    for (id, function) in module.functions() {
+        let mut statements = function.blocks.iter().flat_map(|block| &block.statements);
+        let again =
+            |kind: &StatementKind| matches!(kind, StatementKind::Launch(launch) if launch.kernel == id && is_again(launch));
+        if let Some(launch) = statements.find(|statement| again(&statement.kind)) {
+            kernels.push((id, launch.span, function.clone()));
         }
     }
-    candidates.sort_unstable();
-    candidates.dedup_by_key(|(kernel, _)| *kernel);
-    let body = |(kernel, span)| Some((kernel, span, module.function(kernel)?.clone()));
-    let kernels: Vec<_> = candidates.into_iter().filter_map(body).collect();
-    (!kernels.is_empty()).then_some(Candidates { facts, kernels })
+    (!kernels.is_empty()).then(|| Candidates { facts: Facts::new(module), kernels })
 }
 
 /// All loops, and what is to be said of the launches of kernels that might be some. `facts` are those of the module as it is now.

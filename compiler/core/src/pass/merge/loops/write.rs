@@ -3,7 +3,7 @@
 use super::super::facts::Facts;
 use super::super::graft::{Naming, graft};
 use super::super::push::store;
-use super::super::rewrite::run;
+use super::super::rewrite::{Fields, read, run};
 use super::super::runtime::{NO_CONTEXT, Runtime, compile, declaration};
 use super::super::variant::given;
 use super::super::{MergeMode, MergeOptions};
@@ -11,7 +11,7 @@ use super::{Loop, Round, is_again};
 use crate::builtins::{Register, RuntimeFn, STREAM_FIRE_AND_FORGET};
 use crate::ir::{
     BinaryOp, BlockId, CastKind, Const, Function, FunctionBuilder, FunctionId, FunctionKind, Inline, Launch, LaunchHints,
-    LocalId, Module, Operand, Place, Projection, Rvalue, StatementKind, TerminatorKind,
+    LocalId, Module, Operand, Rvalue, StatementKind, TerminatorKind,
 };
 use crate::pass::launch::NO_ROOM;
 use crate::pass::runtime::code::Code;
@@ -87,7 +87,7 @@ pub(in super::super) fn write(
                 *slot = function;
             }
         }
-        let functions = (enter(module, found, index, None, &named), enter(module, found, index, Some(NO_ROOM), &named));
+        let functions = (enter(module, found, index, true, &named), enter(module, found, index, false, &named));
         if let (Some(enter), Some(start)) = functions {
             let [enter, start] = [enter, start].map(|function| module.add_function(function));
             launches(module, facts, found, enter, ours);
@@ -230,23 +230,28 @@ fn direct(module: &mut Module, round: &Round, name: &str) -> Function {
     let error = builder.variable("error", TypeTable::CUDA_ERROR, span);
     let mut code = Code { builder: &mut builder, span };
     let record = record_at(module, &mut code, round, &bytes);
-    let field = |code: &mut Code<'_>, index: u32, ty: TypeId| {
-        let mut place = Place::deref(record.clone());
-        place.path.push(Projection::Field(index));
-        code.load(ty, place)
-    };
-    let mut grid = Vec::new();
-    for (index, known) in (0u32..).zip(round.queue.record.grid) {
-        grid.push(known.map_or_else(|| field(&mut code, index, U32), |blocks| Const::u32(blocks).into()));
-    }
-    let types: Vec<TypeId> = parameters(module, round);
-    let args = (3u32..).zip(types).map(|(index, ty)| field(&mut code, index, ty)).collect();
+    let Fields { grid, block, args } = read(module, &mut code, &round.queue, &record);
     let stream = Const::bits(TypeTable::STREAM, u64::from(STREAM_FIRE_AND_FORGET)).into();
-    let grid = <[Operand; 3]>::try_from(grid).unwrap_or_else(|_| round.launch.grid.clone());
-    let launch = Launch { dst: Some(error), grid, stream, args, hints: LaunchHints::default(), ..round.launch.clone() };
+    let hints = LaunchHints::default();
+    let launch = Launch { dst: Some(error), grid, block, stream, args, hints, ..round.launch.clone() };
     code.builder.push(StatementKind::Launch(Box::new(launch)), span);
     code.give(Some(error.into()));
     builder.finish()
+}
+
+/// Fills the record of a launch of a loop.
+fn keep(
+    module: &mut Module,
+    code: &mut Code<'_>,
+    round: &Round,
+    [number, launch]: [&Operand; 2],
+    (grid, args): (&[Operand; 3], &[Operand]),
+    named: &dyn Fn(&str) -> FunctionId,
+) {
+    let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
+    let place = code.call(bytes, named("record"), vec![number.clone(), launch.clone()]);
+    let record = record_at(module, code, round, &place);
+    store(code, &round.queue, &record, [grid, &round.launch.block], args);
 }
 
 fn parameters(module: &Module, round: &Round) -> Vec<TypeId> {
@@ -281,34 +286,29 @@ fn push(module: &mut Module, found: &Loop, round: &Round, number: usize, named: 
     code.builder.push(StatementKind::Launch(Box::new(launch)), span);
     code.give(Some(error.into()));
     code.go_on_in(noted);
-    let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
     let launch = Operand::from(Const::u32(u32::try_from(number).unwrap_or(u32::MAX)));
-    let place = code.call(bytes, named("record"), vec![loop_number.clone(), launch.clone()]);
-    let record = record_at(module, &mut code, round, &place);
-    let block = round.launch.block.clone();
-    store(&mut code, &round.queue, &record, [&grid, &block], &args);
-    let (note, mut values) = (if found.is_again(round) { "note_again" } else { "note" }, vec![loop_number, launch]);
-    if !found.is_again(round) {
-        values.push(Const::bool(round.tail).into());
-        values.extend(grid);
-    }
-    code.builder.push(StatementKind::Call { dst: None, function: named(note), args: values }, span);
+    keep(module, &mut code, round, [&loop_number, &launch], (&grid, &args), named);
+    // the kernel itself has no blocks
+    let blocks = if found.is_again(round) { [(); 3].map(|()| Const::u32(0).into()) } else { grid };
+    let values = [loop_number, launch, Const::bool(round.tail).into()].into_iter().chain(blocks).collect();
+    code.builder.push(StatementKind::Call { dst: None, function: named("note"), args: values }, span);
     code.give(Some(Const::bits(TypeTable::CUDA_ERROR, 0).into()));
     builder.finish()
 }
 
-/// `fn(arguments) -> cudaError_t`: launches the loop into the tail stream; where too many loops run, the kernel, or nothing for an `error`.
+/// `fn(arguments) -> cudaError_t`: launches the loop into the tail stream. Where too many loops run, the kernel is launched, or nothing and it
+/// is an error.
 fn enter(
     module: &mut Module,
     found: &Loop,
     index: usize,
-    error_when_full: Option<u64>,
+    kernel_when_full: bool,
     named: &dyn Fn(&str) -> FunctionId,
 ) -> Option<Function> {
     let span: Span = found.body.span;
     let (number, round) = found.rounds.iter().enumerate().find(|(_, round)| found.is_again(round))?;
     let owner = &found.body.symbol;
-    let word = if error_when_full.is_some() { "instead" } else { "enter" };
+    let word = if kernel_when_full { "enter" } else { "instead" };
     let (name, symbol) = (format!("cdpc${word}_{index}"), format!("cdpc$merge$loop${owner}${word}"));
     let mut builder = FunctionBuilder::new(name, symbol, FunctionKind::Plain, TypeTable::CUDA_ERROR, span);
     builder.function_mut().inline = Inline::Never;
@@ -321,20 +321,17 @@ fn enter(
     let is_none = code.compare(BinaryOp::Eq, &taken, &Const::u32(NO_CONTEXT).into());
     code.branch(is_none, none, some);
     code.go_on_in(none);
-    if let Some(code_of_error) = error_when_full {
-        code.give(Some(Const::bits(TypeTable::CUDA_ERROR, code_of_error).into()));
-    } else {
+    if kernel_when_full {
         let (args, hints) = (args.clone(), LaunchHints::default());
         let launch = Launch { dst: Some(error), args, hints, ..round.launch.clone() };
         code.builder.push(StatementKind::Launch(Box::new(launch)), span);
         code.give(Some(error.into()));
+    } else {
+        code.give(Some(Const::bits(TypeTable::CUDA_ERROR, NO_ROOM).into()));
     }
     code.go_on_in(some);
-    let bytes = module.types.pointer(Space::Global, TypeTable::U8, false);
     let launch = Operand::from(Const::u32(u32::try_from(number).unwrap_or(u32::MAX)));
-    let place = code.call(bytes, named("record"), vec![taken.clone(), launch.clone()]);
-    let record = record_at(module, &mut code, round, &place);
-    store(&mut code, &round.queue, &record, [&round.launch.grid, &round.launch.block], &args);
+    keep(module, &mut code, round, [&taken, &launch], (&round.launch.grid, &args), named);
     let result = code.call(TypeTable::CUDA_ERROR, named(&format!("enter_{index}")), vec![taken, launch]);
     code.give(Some(result));
     Some(builder.finish())
